@@ -96,7 +96,7 @@ def parse_arguments(
     for name in ("help", "version"):
         if name in arguments.options:
             return arguments  # --help works even if other arguments are invalid
-    for message in _problems(arguments):
+    for message in _find_problems(arguments):
         raise UsageError(message)
     return arguments
 
@@ -161,7 +161,7 @@ class _Parser:
         elif not re.fullmatch(_OPTION, word):
             self._messages.append(word)
         elif not self._parse_extension_option(word):
-            raise self._unknown(word)
+            raise self._unknown_option(word)
 
     def _parse_extension_option(self, word: str) -> bool:
         """Parse an option of an extension; returns whether ``word`` is or may be one."""
@@ -217,7 +217,7 @@ class _Parser:
     def _word_follows(self) -> bool:
         return bool(self._words) and not self._words[0].startswith(("-", "@"))
 
-    def _unknown(self, word: str) -> UsageError:
+    def _unknown_option(self, word: str) -> UsageError:
         from pi.base.fuzzy import nearest  # lazy: for mistakes only
 
         name = word.partition("=")[0]
@@ -236,7 +236,7 @@ _FIXED = (
 """Options with fixed values."""
 
 
-def _problems(arguments: Arguments) -> Iterator[str]:
+def _find_problems(arguments: Arguments) -> Iterator[str]:
     """Check the values and combinations of options."""
     options = arguments.options
     for alone, others in ALONE.items():

@@ -127,7 +127,7 @@ class Credentials(Record):
             return check, error.explain()
         login = stored if isinstance(stored, OAuthCredential) else None
         if login is not None and not refresh:
-            return self._unrefreshed(provider, login, show_source=show_source)
+            return self._check_unrefreshed(provider, login, show_source=show_source)
         try:
             credential = await self._resolve(provider, min_expiry=0.0)
         except ProviderError as error:
@@ -173,7 +173,7 @@ class Credentials(Record):
         finally:
             await services.close()
 
-    def _unrefreshed(
+    def _check_unrefreshed(
         self, provider: str, login: OAuthCredential, *, show_source: bool
     ) -> tuple[Check, str]:
         """Return the status of a login from its stored expiry, without network requests."""

@@ -45,7 +45,7 @@ def dispatch(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     command = find_command(argv[0]) if argv else None
     if command is not None and command.takes(argv[1:]):
         return _run_command(command, argv[1:], environ)
-    arguments = _arguments(argv, environ)
+    arguments = _parse_session(argv, environ)
     is_prompt = arguments.messages and not arguments.command
     if is_prompt and reject_non_prompt(argv, arguments, environ):
         return 1
@@ -83,7 +83,7 @@ def _keep_secret_links(argv: Sequence[str], arguments: Arguments) -> None:
         )
 
 
-def _arguments(argv: Sequence[str], environ: Mapping[str, str]) -> Arguments:
+def _parse_session(argv: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """Parse the words of a session; the first may be a subcommand of an extension."""
     if argv and is_name(argv[0]):
         from pi.cli.extension_options import parse_extension_subcommand
@@ -223,20 +223,23 @@ def main_help(
         (f"{name} {row.usage}".rstrip(), row.help)
         for name, row in (extension_commands or {}).items()
     )
-    lines += _section("Commands", forms, width)
+    lines += _format_section("Commands", forms, width)
     flags = (*FLAGS, *extension_flags)
     for group in dict.fromkeys(flag.group for flag in flags):
-        lines += _section(group, _rows(flag for flag in flags if flag.group == group), width)
-    lines += _section("Examples", EXAMPLES, width)
-    lines += _section("Environment", VARIABLES, width)
-    lines += _section("Exit codes", EXIT_CODES, width)
+        lines += _format_section(group, _rows(flag for flag in flags if flag.group == group), width)
+    lines += _format_section("Examples", EXAMPLES, width)
+    lines += _format_section("Environment", VARIABLES, width)
+    lines += _format_section("Exit codes", EXIT_CODES, width)
     return "".join(f"{line}\n" for line in lines)
 
 
 def command_help(command: SubcommandRow, width: int) -> str:
     """Return the page of ``pi <command> --help``."""
-    lines = ["Usage", *_columns([(f"pi {form.usage}", form.help) for form in command.forms], width)]
-    lines += _section("Options", _rows(command.flags), width)
+    lines = [
+        "Usage",
+        *_format_columns([(f"pi {form.usage}", form.help) for form in command.forms], width),
+    ]
+    lines += _format_section("Options", _rows(command.flags), width)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -257,11 +260,11 @@ def _rows(flags: Iterable[Flag]) -> Iterator[tuple[str, str]]:
         yield usage_of(flag), f"{flag.help}{values}"
 
 
-def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    return ["", title, *_columns(list(rows), width)]
+def _format_section(title: str, rows: Iterable[tuple[str, str]], width: int) -> list[str]:
+    return ["", title, *_format_columns(list(rows), width)]
 
 
-def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+def _format_columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """Format two columns.
 
     If the terminal is narrow or the left side long, the right one goes below.
@@ -269,7 +272,7 @@ def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     label_width = min(max((len(label) for label, _ in rows), default=0), LEFT) + 2
     indent = 6 if width < NARROW else label_width + 2
     for label, meaning in rows:
-        first, *rest = _wrapped(meaning, max(width - indent, 20))
+        first, *rest = _wrap(meaning, max(width - indent, 20))
         if indent == label_width + 2 and len(label) <= label_width - 2:
             yield f"  {label:{label_width}}{first}"
         else:
@@ -278,7 +281,7 @@ def _columns(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
         yield from (" " * indent + line for line in rest)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     # Not textwrap: importing it takes longer than everything else for this page.
     lines = [""]
     for word in text.split():

@@ -159,7 +159,7 @@ def read_manifest_options(
 ) -> ManifestOptions:
     """Read the manifests of all extensions except those of a project: trust is not decided yet."""
     agent_dir = agent_directory(environ)
-    settings = _settings(agent_dir)
+    settings = _read_settings(agent_dir)
     explicit = arguments.texts("extension") or ()
     flags: list[Flag] = []
     is_complete = not (
@@ -170,7 +170,7 @@ def read_manifest_options(
     subcommands: dict[str, Subcommand] = {}
     commands: dict[str, str] = {}
     bundled: set[str] = set()
-    for candidate in _candidates(arguments, agent_dir, settings, cwd):
+    for candidate in _find_candidates(arguments, agent_dir, settings, cwd):
         try:
             manifest = candidate.declared()
         except PiError:  # reported when the extension is loaded
@@ -219,7 +219,7 @@ def _parsed_again(arguments: Arguments, flags: Sequence[Flag]) -> Arguments:
     )
 
 
-def _candidates(
+def _find_candidates(
     arguments: Arguments, agent_dir: Path, settings: dict[str, object], cwd: Path
 ) -> Iterator[Candidate]:
     if "no_extensions" not in arguments.options:
@@ -247,7 +247,7 @@ def _of_packages(listed: object, agent_dir: Path) -> Iterator[Candidate]:
     yield from finding.find_candidates(packages.places("extensions"), "package", _ignore).candidates
 
 
-def _settings(agent_dir: Path) -> dict[str, object]:
+def _read_settings(agent_dir: Path) -> dict[str, object]:
     """Read the user's settings. Errors in them are reported when a session loads them."""
     file = SettingsFile(agent_dir / "settings.json", clock=SystemClock())
     return file.read_or_skip()

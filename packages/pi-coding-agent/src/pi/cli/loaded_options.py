@@ -34,7 +34,7 @@ async def start_session(
     tool_names = session.tools.known
     default_tools = {*tool_names, *DEFAULT_TOOLS}  # bash.enabled may have removed one
     if (only := arguments.texts("tools")) is not None:
-        for name in _unknown(only, tool_names):
+        for name in _unknown_tools(only, tool_names):
             hint = _suggest(name, tool_names) or "/extensions lists what adds tools."
             raise UsageError(f"--tools: there is no tool {name}.", hint=hint)
         defaults = ()
@@ -43,7 +43,7 @@ async def start_session(
         ("--exclude-tools", arguments.texts("exclude_tools") or ()),
         ("defaultTools", defaults),
     ):
-        for name in _unknown(names, default_tools):
+        for name in _unknown_tools(names, default_tools):
             report(
                 f"Warning: {option}: there is no tool {name}. {_suggest(name, tool_names)}".rstrip()
             )
@@ -76,7 +76,7 @@ def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
             raise ExtensionNotLoaded(f"Extension {info.path} was not loaded: {info.problem}")
 
 
-def _unknown(names: Collection[str], tool_names: Collection[str]) -> Iterator[str]:
+def _unknown_tools(names: Collection[str], tool_names: Collection[str]) -> Iterator[str]:
     """Yield names that belong to no tool; patterns and tools of MCP servers may match later."""
     for name in names:
         is_pattern = any(mark in name for mark in "*?[")

@@ -104,7 +104,7 @@ class CommandLineSession(OpenedSession):
         super().__init__(
             built.session,
             host,
-            lines=tuple(_lines(built, host.home, verbose="verbose" in arguments.options)),
+            lines=tuple(_startup_lines(built, host.home, verbose="verbose" in arguments.options)),
             note=built.note,
             messages=tuple((prompt.text, prompt.images) for prompt in prompts),
             command="resume" if choice.must_pick else "",
@@ -343,7 +343,7 @@ async def _resolve_flags(arguments: Arguments, built: AssembledSession) -> Argum
         raise
 
 
-def _lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
+def _startup_lines(built: AssembledSession, home: Path, *, verbose: bool) -> list[str]:
     """Return the start-up text: the full report, or two lines.
 
     The first line has version, model and folder, the second the loaded resources.
@@ -385,7 +385,7 @@ def session_themes(
     extensions.
     """
     paths = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
-    named = list(_files(paths))
+    named = list(_theme_files_in(paths))
     if "no_themes" in arguments.options:
         return named
     of_packages = [
@@ -413,7 +413,7 @@ def theme_paths(
     paths = [project / _FOLDER] if trusted else []
     paths.append(agent_dir / _FOLDER)
     paths += [path for selection in lists for path in (*selection.paths, *selection.forced)]
-    files = _files((*paths, *others))
+    files = _theme_files_in((*paths, *others))
     return [
         path for path in files if all(selection.admits(path, path.parent) for selection in lists)
     ]
@@ -426,7 +426,7 @@ def _selection(settings: Settings, scope: str, base: Path) -> Selection:
     return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
+def _theme_files_in(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if is_folder(path):
             yield from theme_files(path)

@@ -172,20 +172,20 @@ class SettingsCheck:
         values = self._settings.values
         compaction = self._settings.section(("compaction",), CompactionOptions)
         strategy_names = known_strategies(self._strategies)
-        for problem in _unknown(
+        for problem in _report_unknown(
             "compaction.strategy", [compaction.strategy], "strategy", strategy_names
         ):
             # Broken, not missing: the user would find out only when the window is full.
             text = f"{problem.text}; {DEFAULT_STRATEGY} is used instead"
             yield replace(problem, severity="broken", text=text)
         if values.theme is not None:
-            yield from _unknown("theme", values.theme.split("/", 1), "theme", self._themes())
-        yield from _unknown("defaultTools", values.default_tools, "tool", TOOLS)
+            yield from _report_unknown("theme", values.theme.split("/", 1), "theme", self._themes())
+        yield from _report_unknown("defaultTools", values.default_tools, "tool", TOOLS)
         for setting in SETTINGS:
             if setting.choices and setting.kind in ("text", "list"):
                 choices = [str(choice) for choice in setting.choices]
-                yield from _unknown(
-                    setting.name, self._names(setting), "name", choices, others=False
+                yield from _report_unknown(
+                    setting.name, self._string_values(setting), "name", choices, others=False
                 )
         yield from self._unknown_models(values, compaction)
         interceptor = self._settings.section(("bashInterceptor",), InterceptorValues)
@@ -200,7 +200,7 @@ class SettingsCheck:
                     advice="Correct it; the rule is ignored.",
                 )
 
-    def _names(self, setting: Setting) -> list[str]:
+    def _string_values(self, setting: Setting) -> list[str]:
         """Return the strings of a setting; values of another type are reported elsewhere."""
         value = value_at(self._settings.raw, setting.name.split("."))
         values = value if isinstance(value, list) else [value]
@@ -220,7 +220,7 @@ class SettingsCheck:
         provider_names = [row.id for row in self._registry.models.get_providers()]
         provider = values.default_provider
         if provider is not None:
-            yield from _unknown("defaultProvider", [provider], "provider", provider_names)
+            yield from _report_unknown("defaultProvider", [provider], "provider", provider_names)
         if values.default_model is not None and (provider is None or provider in provider_names):
             name = f"{provider}/{values.default_model}" if provider else values.default_model
             yield from self._unknown_patterns("defaultModel", [name])
@@ -246,7 +246,7 @@ class SettingsCheck:
                 )
 
 
-def _unknown(
+def _report_unknown(
     setting: str,
     names: Sequence[str],
     kind: str,
@@ -286,7 +286,7 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
         for setting in SETTINGS
         if setting.name not in reported
         if (value := value_at(raw, setting.name.split("."))) is not None
-        if (expected := _unfit(setting, value))
+        if (expected := _describe_mismatch(setting, value))
     ]
     for text in dict.fromkeys(texts):
         yield Problem(
@@ -294,7 +294,7 @@ def _wrong_types(raw: Json, path: Path) -> Iterator[Problem]:
         )
 
 
-def _unfit(setting: Setting, value: Any) -> str:
+def _describe_mismatch(setting: Setting, value: Any) -> str:
     """Return the expected type or range if ``value`` does not match; otherwise an empty string.
 
     Nested structures are checked by the records of ``SECTIONS``.

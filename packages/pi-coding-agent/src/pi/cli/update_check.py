@@ -63,8 +63,12 @@ class UpdateCheck:
 
     def newer(self) -> str | None:
         """Return a newer version from the cache, or ``None``; sends no request."""
-        latest = self._known().latest
-        return latest if self.allowed and _numbers(latest) > _numbers(self._version) else None
+        latest = self._read_cached().latest
+        return (
+            latest
+            if self.allowed and _parse_version(latest) > _parse_version(self._version)
+            else None
+        )
 
     def notice(self) -> str:
         """Return a notice about a newer version; empty if none is known."""
@@ -74,7 +78,7 @@ class UpdateCheck:
     async def look(self) -> None:
         """Check if it is due. Never raises, and can be cancelled at any time."""
         now = self._host.clock.now_ms()
-        if not self.allowed or now < self._known().next_ms:
+        if not self.allowed or now < self._read_cached().next_ms:
             return
         url = await asyncio.to_thread(index_page, self._host.environ, self._host.home)
         if url is None:
@@ -112,14 +116,14 @@ class UpdateCheck:
             await services.close()
         return newest(answer.body.decode("utf-8", "replace")) if answer.status == 200 else ""
 
-    def _known(self) -> CachedVersion:
+    def _read_cached(self) -> CachedVersion:
         try:
             return msgspec.json.decode(read_if_exists(self._path) or b"{}", type=CachedVersion)
         except (PiError, *UNREADABLE):
             return CachedVersion()  # can be requested again
 
     def _store(self, latest: str, checked_ms: int) -> None:
-        cached = self._known()
+        cached = self._read_cached()
         if cached.checked_ms > checked_ms:
             return  # another process checked later
         if latest:
@@ -138,7 +142,7 @@ class UpdateCheck:
 def newest(page: str) -> str:
     """Return the highest released version that the page of an index lists; empty if none."""
     version = _VERSION.fullmatch(page.strip())
-    return max(_RELEASE.findall(page), key=_numbers, default=version[0] if version else "")
+    return max(_RELEASE.findall(page), key=_parse_version, default=version[0] if version else "")
 
 
 def index_page(environ: Mapping[str, str], home: Path, *, prefix: str = sys.prefix) -> str | None:
@@ -175,7 +179,7 @@ def _configured_index(files: Iterable[Path]) -> str | None:
     return None
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version(version: str) -> tuple[int, ...]:
     """Parse a version to numbers, so that 0.10 is above 0.9 and 1.0 is 1."""
     numbers = [int(part) for part in version.split(".") if part.isdecimal()]
     while numbers and numbers[-1] == 0:

@@ -67,16 +67,16 @@ def attachments(text: str, *, cwd: Path, home: Path, limits: ImageLimits) -> lis
     """Read the mentioned files; missing ones are ignored. Blocks: call it in a thread."""
     attached_files, remaining = [], MAX_TOTAL_BYTES
     for name in find_mentions(text):
-        existing = _existing(name, cwd, home)
+        existing = _find_existing(name, cwd, home)
         if existing is None:
             continue
-        attached = _attached(*existing, cwd=cwd, limits=limits, remaining=remaining)
+        attached = _attach(*existing, cwd=cwd, limits=limits, remaining=remaining)
         remaining -= len(attached.text.encode("utf-8", "replace"))
         attached_files.append(attached)
     return attached_files
 
 
-def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
+def _find_existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
     """Return name and path of a mention, or ``None`` if the path does not exist.
 
     Trailing punctuation is dropped if the path exists only without it.
@@ -95,45 +95,43 @@ def _existing(name: str, cwd: Path, home: Path) -> tuple[str, Path] | None:
     return None
 
 
-def _attached(
-    name: str, path: Path, *, cwd: Path, limits: ImageLimits, remaining: int
-) -> Attachment:
+def _attach(name: str, path: Path, *, cwd: Path, limits: ImageLimits, remaining: int) -> Attachment:
     try:
         if not path.exists():
-            return _listed(name, path, list(islice(_matches(path), MAX_ENTRIES + 1)), cwd)
+            return _attach_folder(name, path, list(islice(_matches(path), MAX_ENTRIES + 1)), cwd)
         if path.is_dir():
-            return _listed(name, path, list(islice(_entries(path), MAX_ENTRIES + 1)), cwd)
+            return _attach_folder(name, path, list(islice(_list_names(path), MAX_ENTRIES + 1)), cwd)
         data = read_regular(path, max_bytes=MAX_IMAGE_BYTES)
     except OSError as error:
-        return _refused(name, error.strerror or str(error))
+        return _refused_attachment(name, error.strerror or str(error))
     kind = image_type(data)
     if kind is None:
-        return _text(name, path, data, remaining)
+        return _attach_text(name, path, data, remaining)
     prepared = prepare_image(data, kind, limits)
     if prepared.image is None:
-        return _refused(name, " ".join(prepared.notes))
+        return _refused_attachment(name, " ".join(prepared.notes))
     block = file_block(path, None)
     return Attachment(path=name, chip="image", text=block, images=(prepared.image,))
 
 
-def _text(name: str, path: Path, data: bytes, remaining: int) -> Attachment:
+def _attach_text(name: str, path: Path, data: bytes, remaining: int) -> Attachment:
     if b"\0" in data[:8192]:
-        return _refused(name, "it is not a text file")
+        return _refused_attachment(name, "it is not a text file")
     if len(data) > min(MAX_FILE_BYTES, remaining):
         limit = f"{MAX_FILE_BYTES >> 10} KiB per file, {MAX_TOTAL_BYTES >> 20} MiB per prompt"
-        return _refused(
+        return _refused_attachment(
             name, f"{_size(len(data))} is more than the limit ({limit}); the model can read it"
         )
     text = data.decode("utf-8", "replace")
-    return Attachment(path=name, chip=_counted(text), text=file_block(path, text))
+    return Attachment(path=name, chip=_describe_length(text), text=file_block(path, text))
 
 
-def _refused(name: str, reason: str) -> Attachment:
+def _refused_attachment(name: str, reason: str) -> Attachment:
     return Attachment(path=name, chip="not attached", problem=reason)
 
 
-def _listed(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
-    names = [_relative(path, cwd) for path in names]
+def _attach_folder(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
+    names = [_make_relative(path, cwd) for path in names]
     more = ["… and more"] if len(names) > MAX_ENTRIES else []
     count = f"{MAX_ENTRIES}+" if more else str(len(names))
     chip = f"{count} {'entry' if count == '1' else 'entries'}"
@@ -141,7 +139,7 @@ def _listed(name: str, path: Path, names: list[str], cwd: Path) -> Attachment:
     return Attachment(path=name, chip=chip, text=file_block(path, text))
 
 
-def _entries(folder: Path) -> Iterator[str]:
+def _list_names(folder: Path) -> Iterator[str]:
     """Yield the names in a directory, in order; directories end with a slash."""
     for path in sorted(folder.iterdir()):
         yield f"{path.name}/" if path.is_dir() else path.name
@@ -171,7 +169,7 @@ def _matches(pattern: Path) -> Iterator[str]:
             folders.clear()
 
 
-def _relative(path: str, cwd: Path) -> str:
+def _make_relative(path: str, cwd: Path) -> str:
     return path.removeprefix(f"{cwd}/")
 
 
@@ -179,7 +177,7 @@ def _size(count: int) -> str:
     return f"{count / 1024 / 1024:.1f} MiB" if count >= 1 << 20 else f"{count / 1024:.0f} KiB"
 
 
-def _counted(text: str) -> str:
+def _describe_length(text: str) -> str:
     lines = len(text.splitlines())
     return f"{lines} line{'' if lines == 1 else 's'}"
 
@@ -194,7 +192,7 @@ def with_chips(text: str) -> str | None:
     """
     chips, text = _leading_blocks(text)
     for name, chip in chips:
-        mention = next((m for m in _MENTION.finditer(text) if _names(m, name)), None)
+        mention = next((m for m in _MENTION.finditer(text) if _mentions_path(m, name)), None)
         if mention is None:
             return None
         end = mention.end()
@@ -208,7 +206,7 @@ def without_attachments(text: str) -> str:
     """Return a message without its leading blocks; unchanged if a block is not mentioned."""
     chips, rest = _leading_blocks(text)
     mentions = list(_MENTION.finditer(rest))
-    is_typed = all(any(_names(m, name) for m in mentions) for name, _ in chips)
+    is_typed = all(any(_mentions_path(m, name) for m in mentions) for name, _ in chips)
     return rest if is_typed else text
 
 
@@ -217,12 +215,12 @@ def _leading_blocks(text: str) -> tuple[list[tuple[str, str]], str]:
     chips, position = [], 0
     while (block := _BLOCK.match(text, position)) is not None:
         inside = block["text"]
-        chips.append((block["name"], "image" if inside is None else _counted(inside)))
+        chips.append((block["name"], "image" if inside is None else _describe_length(inside)))
         position = block.end()
     return chips, text[position:]
 
 
-def _names(mention: re.Match[str], path: str) -> bool:
+def _mentions_path(mention: re.Match[str], path: str) -> bool:
     """Whether a mention names the file of a block, whose path is absolute."""
     name = mention["quoted"] or mention["bare"]
     return _ends_with(path, name) or _ends_with(path, name.rstrip(PUNCTUATION))

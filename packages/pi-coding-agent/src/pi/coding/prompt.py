@@ -63,27 +63,27 @@ def prompt_sections(parts: PromptParts) -> dict[str, str]:
 
     A custom prompt replaces everything about pi and its tools.
     """
-    base = {"preamble": parts.files.system} if parts.files.system else _own(parts)
+    base = {"preamble": parts.files.system} if parts.files.system else _make_sections(parts)
     sections = {
         **base,
-        "addendum": _tagged("addendum", parts.files.append),
-        "project_context": _tagged("project_context", _context(parts.context)),
+        "addendum": _tag("addendum", parts.files.append),
+        "project_context": _tag("project_context", _context(parts.context)),
         "skills": _skills(parts) or "",
         **parts.extra,
-        "cwd": _tagged("cwd", parts.cwd),
+        "cwd": _tag("cwd", parts.cwd),
     }
     return {name: text for name, text in sections.items() if text}
 
 
-def _own(parts: PromptParts) -> dict[str, str]:
+def _make_sections(parts: PromptParts) -> dict[str, str]:
     listed = [f"- {tool.name}: {tool.snippet}" for tool in parts.tools if tool.snippet]
     advice = [line for tool in parts.tools for line in tool.guidelines]
     rules = dict.fromkeys((*advice, *parts.guidelines, *RULES))  # without duplicates
     return {
         "preamble": PREAMBLE.format(date=parts.date),
-        "tools": _tagged("tools", "\n".join(listed) or "(none)"),
-        "rules": _tagged("rules", "\n".join(f"- {rule}" for rule in rules)),
-        "docs": _tagged("docs", DOCS.format(docs=parts.docs)) if parts.docs else "",
+        "tools": _tag("tools", "\n".join(listed) or "(none)"),
+        "rules": _tag("rules", "\n".join(f"- {rule}" for rule in rules)),
+        "docs": _tag("docs", DOCS.format(docs=parts.docs)) if parts.docs else "",
     }
 
 
@@ -107,7 +107,7 @@ def _skills(parts: PromptParts) -> str | None:
     return skills_section(parts.skills) if can_read else None
 
 
-def _tagged(tag: str, text: str) -> str:
+def _tag(tag: str, text: str) -> str:
     return f"<{tag}>\n{text}\n</{tag}>" if text else ""
 
 

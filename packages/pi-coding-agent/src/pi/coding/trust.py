@@ -287,21 +287,23 @@ async def _decide(
         trusted = answer.trusted == "yes"
         if answer.remember:
             store.decide({cwd: trusted})
-        return _decided(cwd, "extension", decisions, trusted=trusted)
+        return _make_decision(cwd, "extension", decisions, trusted=trusted)
     if (before := nearest(decisions, cwd)) is not None:
         by: TrustSource = "person" if nearest(stored, cwd) is None else "stored"
         return Trust(trusted=before, source=by, decisions=decisions)
     if default == "always":
-        return _decided(cwd, "settings", decisions, trusted=True)
+        return _make_decision(cwd, "settings", decisions, trusted=True)
     gated = needing_trust(cwd, home=home, gates=gates, use=use)
     if not gated:
         return Trust(trusted=False, source="nothing to trust", decisions=decisions)
     if default == "never":
-        return _decided(cwd, "settings", decisions, trusted=False)
-    return _chosen(cwd, None if ask is None else await ask(cwd, gated), store, answers, decisions)
+        return _make_decision(cwd, "settings", decisions, trusted=False)
+    return _apply_choice(
+        cwd, None if ask is None else await ask(cwd, gated), store, answers, decisions
+    )
 
 
-def _chosen(
+def _apply_choice(
     cwd: Path,
     chosen: TrustChoice | None,
     store: TrustStore,
@@ -309,17 +311,17 @@ def _chosen(
     decisions: dict[str, bool],
 ) -> Trust:
     if chosen is None:
-        return _decided(cwd, "not asked", decisions, trusted=False)
+        return _make_decision(cwd, "not asked", decisions, trusted=False)
     if chosen.remember:
         # A decision about the parent folder makes the one about this folder redundant.
         changes: dict[Path, bool | None] = {cwd: None}
         store.decide(changes | {chosen.directory: chosen.trusted})
     else:
         answers[canonical(chosen.directory)] = chosen.trusted
-    return _decided(chosen.directory, "person", decisions, trusted=chosen.trusted)
+    return _make_decision(chosen.directory, "person", decisions, trusted=chosen.trusted)
 
 
-def _decided(
+def _make_decision(
     directory: Path, by: TrustSource, previous: dict[str, bool], *, trusted: bool
 ) -> Trust:
     decisions = previous | {canonical(directory): trusted}

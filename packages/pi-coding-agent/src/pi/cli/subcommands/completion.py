@@ -35,7 +35,7 @@ def _extension_rows(environ: Mapping[str, str]) -> tuple[SubcommandRow, ...]:
 
 def bash(more: Rows = ()) -> str:
     """Return a script for bash."""
-    cases = "\n".join(_bash_case(command) for command in _listed(more))
+    cases = "\n".join(_bash_case(command) for command in _listed_commands(more))
     return f"""\
 # Completion of pi for bash: eval "$(pi completion bash)"
 COMP_WORDBREAKS=${{COMP_WORDBREAKS//@/}}  # @file is one word
@@ -69,13 +69,13 @@ _pi() {{
     esac
     case ${{COMP_WORDS[1]}} in
 {cases}
-        *) flags={_quoted(" ".join(_names(FLAGS)))} ;;
+        *) flags={_quote(" ".join(_flag_names(FLAGS)))} ;;
     esac
     if [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$flags" -- "$word"))
         return
     fi
-    ((COMP_CWORD == 1)) && words={_quoted(" ".join(c.name for c in _listed(more)))}
+    ((COMP_CWORD == 1)) && words={_quote(" ".join(c.name for c in _listed_commands(more)))}
     ((COMP_CWORD <= 2)) && COMPREPLY=($(compgen -W "$words" -- "$word"))
     ((${{#COMPREPLY[@]}})) || _pi_files -f -- "$word"
 }}
@@ -86,11 +86,12 @@ complete -o filenames -F _pi pi
 def zsh(more: Rows = ()) -> str:
     """Return a script for zsh, to be evaluated or stored as ``_pi`` in a folder of ``fpath``."""
     commands = "\n".join(
-        f"        {_quoted(f'{command.name}:{_help_text(command)}')}" for command in _listed(more)
+        f"        {_quote(f'{command.name}:{_help_text(command)}')}"
+        for command in _listed_commands(more)
     )
     cases = "\n".join(
         f"        {command.name}) _arguments {' '.join(_zsh_command(command))} ;;"
-        for command in _listed(more)
+        for command in _listed_commands(more)
     )
     options = " \\\n        ".join(_zsh_options(FLAGS))
     return f"""\
@@ -125,16 +126,16 @@ fi
 def fish(more: Rows = ()) -> str:
     """Return a script for fish."""
     lines = ["# Completion of pi for fish: pi completion fish | source", _FISH_FILES]
-    for command in _listed(more):
+    for command in _listed_commands(more):
         lines.append(
             f"complete -c pi -n __fish_use_subcommand -a {command.name}"
-            f" -d {_quoted(_help_text(command))}"
+            f" -d {_quote(_help_text(command))}"
         )
         inside = f"-n '__fish_seen_subcommand_from {command.name}'"
         lines += [f"complete -c pi {inside} -f -a {action}" for action in command.actions]
         lines += [f"complete -c pi {inside} {row}" for row in _fish_rows(command.flags)]
     # Not __fish_use_subcommand: it takes the value of an option for a subcommand.
-    commands = " ".join(command.name for command in _listed(more))
+    commands = " ".join(command.name for command in _listed_commands(more))
     outside = f"-n 'not __fish_seen_subcommand_from {commands}'"
     lines += [f"complete -c pi {outside} {row}" for row in _fish_rows(FLAGS)]
     return "".join(f"{line}\n" for line in lines)
@@ -150,7 +151,7 @@ SHELLS: dict[str, Callable[[Rows], str]] = {"bash": bash, "zsh": zsh, "fish": fi
 # --------------------------------------------------------------------------------------------------
 
 
-def _listed(more: Rows) -> Iterator[SubcommandRow]:
+def _listed_commands(more: Rows) -> Iterator[SubcommandRow]:
     return (command for command in (*COMMANDS, *more) if not command.is_alias)
 
 
@@ -158,18 +159,18 @@ def _help_text(command: SubcommandRow) -> str:
     return command.forms[0].help
 
 
-def _names(flags: Iterable[Flag]) -> Iterator[str]:
+def _flag_names(flags: Iterable[Flag]) -> Iterator[str]:
     return (name for flag in flags for name in (flag.short, flag.name) if name)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote a word for all three shells."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
 def _bash_case(command: SubcommandRow) -> str:
-    flags, actions = " ".join(_names(command.flags)), " ".join(command.actions)
-    return f"        {command.name}) flags={_quoted(flags)} words={_quoted(actions)} ;;"
+    flags, actions = " ".join(_flag_names(command.flags)), " ".join(command.actions)
+    return f"        {command.name}) flags={_quote(flags)} words={_quote(actions)} ;;"
 
 
 def _bash_values() -> str:
@@ -178,7 +179,7 @@ def _bash_values() -> str:
     for flag in FLAGS:
         names = "|".join(name for name in (flag.short, flag.name) if name)
         if flag.values:
-            values = _quoted(" ".join(flag.values))
+            values = _quote(" ".join(flag.values))
             reply = f'COMPREPLY=($(compgen -W {values} -- "$word"))'
         elif flag.completes:
             kind = "-d" if flag.completes == "folder" else "-f"
@@ -194,7 +195,7 @@ def _bash_values() -> str:
 def _zsh_command(command: SubcommandRow) -> Iterator[str]:
     yield "'1: :'"
     if command.actions:
-        yield _quoted(f"2:action:({' '.join(command.actions)})")
+        yield _quote(f"2:action:({' '.join(command.actions)})")
     yield from _zsh_options(command.flags)
     yield "'*: :_files'"
 
@@ -211,17 +212,17 @@ def _zsh_options(flags: Iterable[Flag]) -> Iterator[str]:
             value = f":{optional}{flag.value.replace(':', ' ')}:{action}"
         for name in (flag.short, flag.name):
             if name:
-                yield _quoted(f"{many}{name}[{help}]{value}")
+                yield _quote(f"{many}{name}[{help}]{value}")
 
 
 def _fish_rows(flags: Iterable[Flag]) -> Iterator[str]:
     for flag in flags:
-        parts = [f"-l {flag.name.removeprefix('--')}", f"-d {_quoted(flag.help)}"]
+        parts = [f"-l {flag.name.removeprefix('--')}", f"-d {_quote(flag.help)}"]
         if flag.short:
             # Not -s, also for one letter: with it, -nc would be -n with the value c.
             parts.insert(0, f"-o {flag.short.removeprefix('-')}")
         if flag.values:
-            parts.append(f"-x -a {_quoted(' '.join(flag.values))}")
+            parts.append(f"-x -a {_quote(' '.join(flag.values))}")
         elif flag.completes == "folder":
             parts.append("-x -a '(__fish_complete_directories)'")
         elif flag.kind not in ("switch", "optional"):

@@ -58,28 +58,28 @@ _OPTIONS = SessionOptions(unreadable_settings="strictest")
 
 async def run_checks(host: Machine, cwd: Path) -> list[CheckResult]:
     """Run all checks; only the update check, if allowed, uses the network."""
-    findings = [_python(), *_agent_dir(host)]
+    findings = [_check_python(), *_agent_dir(host)]
     there = os.access(host.agent_dir, os.F_OK)
     if there and not os.access(host.agent_dir, os.R_OK | os.X_OK):
         return findings  # nothing else can be checked
-    settings, trusted, of_trust = _settings(host, cwd)
+    settings, trusted, of_trust = _check_settings(host, cwd)
     findings += of_trust
     if trusted:
         host = with_project(host, cwd)
     findings += await _settings_problems(host, cwd, settings, trusted=trusted)
-    findings += await _models(host, cwd, settings)
-    findings += [_shell(host, settings), *_programs(host), _terminal(host)]
-    findings.append(_withheld(host, settings))
-    findings.append(_sessions(host, cwd, settings))
-    findings += await _extensions(host, cwd, settings, trusted=trusted)
-    findings.append(await _update(host))
+    findings += await _check_models(host, cwd, settings)
+    findings += [_check_shell(host, settings), *_check_programs(host), _check_terminal(host)]
+    findings.append(_check_withheld(host, settings))
+    findings.append(_check_sessions(host, cwd, settings))
+    findings += await _check_extensions(host, cwd, settings, trusted=trusted)
+    findings.append(await _check_update(host))
     return findings
 
 
 # One function for each topic ----------------------------------------------------------------------
 
 
-def _python() -> CheckResult:
+def _check_python() -> CheckResult:
     version = ".".join(map(str, sys.version_info[:3]))
     return CheckResult(level="good", topic="pi", text=f"{__version__}, Python {version}")
 
@@ -107,7 +107,7 @@ def _agent_dir(host: Machine) -> Iterator[CheckResult]:
         )
 
 
-def _settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
+def _check_settings(host: Machine, cwd: Path) -> tuple[Settings, bool, list[CheckResult]]:
     """Return the settings a session would use, and the check of trust."""
     topic = "trust"
     try:
@@ -163,10 +163,10 @@ async def _settings_problems(
     return results or [CheckResult(level="good", topic="settings", text=fits)]
 
 
-async def _models(host: Machine, cwd: Path, settings: Settings) -> list[CheckResult]:
+async def _check_models(host: Machine, cwd: Path, settings: Settings) -> list[CheckResult]:
     problems: list[str] = []
     storage = AuthStorage(host.agent_dir / "auth.json", clock=host.clock)
-    findings = await _stored(storage)
+    findings = await _check_stored(storage)
     quiet = replace(host, report=problems.append)
     registry = discover_models(quiet, cwd, values=settings.values, storage=storage)
     findings += [
@@ -175,7 +175,7 @@ async def _models(host: Machine, cwd: Path, settings: Settings) -> list[CheckRes
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
     unreadable = await _unreadable_clouds(registry, host.environ)
-    findings.append(_providers(registry, without=unreadable))
+    findings.append(_check_providers(registry, without=unreadable))
     findings += [
         CheckResult(level="broken", topic="credentials", text=f"{id}: {why}")
         for id, why in unreadable.items()
@@ -202,7 +202,7 @@ async def _models(host: Machine, cwd: Path, settings: Settings) -> list[CheckRes
     return findings
 
 
-async def _stored(storage: AuthStorage) -> list[CheckResult]:
+async def _check_stored(storage: AuthStorage) -> list[CheckResult]:
     try:
         stored = await storage.list()
     except StoreDamaged as error:
@@ -237,7 +237,7 @@ async def _unreadable_clouds(registry: ModelRegistry, environ: Mapping[str, str]
     return reasons
 
 
-def _providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckResult:
+def _check_providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckResult:
     usable = [
         row
         for row in registry.models.get_providers()
@@ -259,7 +259,7 @@ def _providers(registry: ModelRegistry, *, without: Collection[str]) -> CheckRes
     return CheckResult(level="good", topic="credentials", text=names)
 
 
-def _shell(host: Machine, settings: Settings) -> CheckResult:
+def _check_shell(host: Machine, settings: Settings) -> CheckResult:
     path = settings.values.shell_path or ""
     try:
         shell = find_shell(path, environ=host.environ, platform=sys.platform)
@@ -268,7 +268,7 @@ def _shell(host: Machine, settings: Settings) -> CheckResult:
     return CheckResult(level="good", topic="shell", text=shell)
 
 
-def _programs(host: Machine) -> Iterator[CheckResult]:
+def _check_programs(host: Machine) -> Iterator[CheckResult]:
     programs = SearchPrograms(
         lambda: service_environment(host.environment.of_process), agent_bin=host.agent_dir / "bin"
     )
@@ -282,7 +282,7 @@ def _programs(host: Machine) -> Iterator[CheckResult]:
         yield CheckResult(level="good" if program else "note", topic=name, text=text)
 
 
-def _terminal(host: Machine) -> CheckResult:
+def _check_terminal(host: Machine) -> CheckResult:
     names = ("TERM", "COLORTERM", "TERM_PROGRAM")
     variables = " ".join(f"{name}={host.environ[name]}" for name in names if host.environ.get(name))
     ends = [name for name in ("stdin", "stdout") if getattr(sys, name).isatty()]
@@ -290,7 +290,7 @@ def _terminal(host: Machine) -> CheckResult:
     return CheckResult(level="note", topic="terminal", text=f"{streams}; {variables}".rstrip("; "))
 
 
-def _withheld(host: Machine, settings: Settings) -> CheckResult:
+def _check_withheld(host: Machine, settings: Settings) -> CheckResult:
     rules = environment_rules(settings, host.environment, KnownSecrets.of(host))
     withheld = withheld_variables(host.environ, rules)
     if not withheld:
@@ -307,7 +307,7 @@ def _withheld(host: Machine, settings: Settings) -> CheckResult:
     )
 
 
-def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
+def _check_sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     named = host.environ.get("PI_CODING_AGENT_SESSION_DIR") or settings.values.session_dir
     try:
         custom = cwd / expand_home(named) if named else None
@@ -323,7 +323,7 @@ def _sessions(host: Machine, cwd: Path, settings: Settings) -> CheckResult:
     return CheckResult(level="good", topic="sessions", text=f"{count} of this folder, in {folder}")
 
 
-async def _extensions(
+async def _check_extensions(
     host: Machine, cwd: Path, settings: Settings, *, trusted: bool
 ) -> list[CheckResult]:
     """Load extensions in a session that is not saved, and run their checks."""
@@ -359,7 +359,7 @@ def _has_checks(host: Machine, cwd: Path, settings: Settings, *, trusted: bool) 
     )
 
 
-async def _update(host: Machine) -> CheckResult:
+async def _check_update(host: Machine) -> CheckResult:
     check, topic = UpdateCheck(host), "update"
     if not check.allowed:
         return CheckResult(level="note", topic=topic, text="not checked: disabled")
@@ -384,11 +384,11 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     findings = asyncio.run(run_checks(host, Path.cwd()))
     # The message of a file error quotes that file, which may contain a key.
     redactor = Redactor(KnownSecrets.of(host).values())
-    sys.stdout.writelines(map(redactor.text, _lines(findings)))
+    sys.stdout.writelines(map(redactor.text, _format_findings(findings)))
     return 1 if any(finding.level == "broken" for finding in findings) else 0
 
 
-def _lines(findings: list[CheckResult]) -> list[str]:
+def _format_findings(findings: list[CheckResult]) -> list[str]:
     width = max(len(finding.topic) for finding in findings)
     lines = []
     for finding in findings:

@@ -45,7 +45,7 @@ def write_export(source: Path, target: Path | None, host: Machine) -> None:
     """Export a session file without secrets and print the path."""
     cwd = Path.cwd()
     folders = _folder_of(source)
-    secrets = _secrets(host, {cwd, *folders})
+    secrets = _collect_secrets(host, {cwd, *folders})
     blobs = BlobStore(host.agent_dir / "blobs")
     write = partial(export_file, source, target, cwd=cwd, secrets=secrets, blobs=blobs)
     project = folders[0] if folders and folders[0].is_dir() else cwd
@@ -86,7 +86,7 @@ async def _with_redactors(
         await session.close()
 
 
-def _secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
+def _collect_secrets(host: Machine, folders: Collection[Path]) -> tuple[str, ...]:
     """Return the known secrets, including those of ``.env`` files of trusted projects."""
     trusted = [folder for folder in folders if is_trusted(host, folder)]
     hosts = [host, *(with_project(host, folder) for folder in trusted)]
@@ -134,17 +134,17 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     catalog = SessionCatalog(host.agent_dir, custom=custom)
     match arguments.messages:
         case ("rename", id, *title) if title:
-            _rename(_only(id, catalog, cwd), " ".join(title), host)
+            _rename(_find_only(id, catalog, cwd), " ".join(title), host)
         case ("move", id, folder):
             there = (cwd / expand_home(folder)).resolve()
-            _move(_only(id, catalog, cwd), there, host, custom)
+            _move(_find_only(id, catalog, cwd), there, host, custom)
         case ("delete", id):
-            session = _only(id, catalog, cwd)
+            session = _find_only(id, catalog, cwd)
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
             sys.stdout.write(f"Moved to the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
             target = expand_home(rest[0]) if rest else None
-            write_export(_only(id, catalog, cwd).path, target, host)
+            write_export(_find_only(id, catalog, cwd).path, target, host)
         case ("rename" | "move" | "delete" | "export" as action, *_):
             raise UsageError(
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
@@ -169,14 +169,14 @@ def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path)
         for session in sessions:
             print_json(_session_json(session, excerpts.get(session.path)))
     elif sessions:
-        sys.stdout.writelines(_lines(sessions, excerpts, everywhere=everywhere))
+        sys.stdout.writelines(_format_rows(sessions, excerpts, everywhere=everywhere))
     else:
         scope = "anywhere" if everywhere else f"in {cwd}; --all searches all folders"
         matching = f' matching "{one_line(search)}"' if search else ""
         sys.stdout.write(f"No sessions{matching} {scope}\n")
 
 
-def _only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
+def _find_only(query: str, catalog: SessionCatalog, cwd: Path) -> ListedSession:
     """Return the one session that an id, its prefix, or a path matches.
 
     An ambiguous id is an error, because changing the wrong session would be worse. Of sessions with
@@ -223,7 +223,7 @@ def _move(session: ListedSession, folder: Path, host: Machine, custom: Path | No
     sys.stdout.write(f"Moved {session.summary.id} to {folder}\n")
 
 
-def _lines(
+def _format_rows(
     sessions: Sequence[ListedSession], excerpts: Mapping[Path, str], *, everywhere: bool
 ) -> Iterator[str]:
     for session in sessions:

@@ -192,26 +192,26 @@ class Artifacts:
 
     def read(self, number: int) -> str | None:
         """Return the text of an artifact, or ``None``."""
-        name = self._names().get(number)
+        name = self._names_by_number().get(number)
         return None if name is None else self.folder.read(name)
 
     def path(self, number: int) -> Path | None:
         """Return the file of an artifact; ``None`` if it is in memory or missing."""
-        name, directory = self._names().get(number), self.folder.directory
+        name, directory = self._names_by_number().get(number), self.folder.directory
         path = directory / name if name and directory else None
         return path if path and path.exists() else None
 
     def numbers(self) -> list[int]:
         """Return the numbers of all artifacts in order."""
-        return sorted(self._names())
+        return sorted(self._names_by_number())
 
     def _new_name(self, kind: str) -> str:
         if self._next is None:
-            self._next = max(self._names(), default=-1) + 1
+            self._next = max(self._names_by_number(), default=-1) + 1
         number, self._next = self._next, self._next + 1
         return f"{number}.{re.sub(r'[^A-Za-z0-9_-]', '_', kind) or 'output'}.log"
 
-    def _names(self) -> dict[int, str]:
+    def _names_by_number(self) -> dict[int, str]:
         return {
             int(match[1]): match[0]
             for n in self.folder.names()

@@ -121,33 +121,33 @@ class OwnedBlobs:
     def put_many(self, contents: Iterable[bytes]) -> list[Blob]:
         """Store many contents with one flush of the disk; returns a blob for each, in order."""
         payloads = tuple(contents)
-        with self._locked():
+        with self._make_lock():
             # The claim is stored first: a crash leaves a hash without a blob, which is harmless.
-            self._hold(self._held() | {_hash(data) for data in payloads})
+            self._hold(self._held_hashes() | {_hash(data) for data in payloads})
             return _put_many(self._directory, payloads)
 
     def refs(self) -> list[str]:
         """The references of the blobs that this owner holds."""
-        return [PREFIX + hash for hash in sorted(self._held())]
+        return [PREFIX + hash for hash in sorted(self._held_hashes())]
 
     def release(self, refs: Iterable[str] | None = None) -> int:
         """Release some blobs, or all; returns the number removed because no owner is left."""
         if not self._directory.is_dir():
             return 0
-        with self._locked():
+        with self._make_lock():
             released = None if refs is None else {ref.removeprefix(PREFIX) for ref in refs}
-            self._hold(set() if released is None else self._held() - released)
+            self._hold(set() if released is None else self._held_hashes() - released)
             used = {hash for _, hashes in _all_owners(self._directory) for hash in hashes}
             unused = [path for path in self._directory.iterdir() if _is_unused(path, used)]
             for path in unused:
                 path.unlink(missing_ok=True)
             return len(unused)
 
-    def _locked(self) -> FileLock:
+    def _make_lock(self) -> FileLock:
         private_directory(self._directory / _OWNERS)
         return FileLock(self._directory / _LOCK, wait=_LOCK_SECONDS)
 
-    def _held(self) -> set[str]:
+    def _held_hashes(self) -> set[str]:
         owner = _read_owner(self._file)
         return set() if owner is None else set(owner[1])
 
@@ -239,7 +239,7 @@ def externalised(line: bytes, store: BlobStore) -> bytes:
     if b"image" not in line or len(line) < THRESHOLD:
         return line
     try:
-        return _changed(line, lambda data, kind: _put(data, kind, store))
+        return _change_line(line, lambda data, kind: _put(data, kind, store))
     except PiError as error:
         log.warning("pictures stay in the session file: %s", error)
         return line
@@ -272,7 +272,7 @@ def rehydrated(line: bytes, store: BlobStore, missing: set[str]) -> bytes:
             missing.add(data)
         return image
 
-    return _changed(line, get)
+    return _change_line(line, get)
 
 
 _Change = Callable[[str, str], str | None]
@@ -282,7 +282,7 @@ The type is empty for a data URL, which is stored as text.
 """
 
 
-def _changed(line: bytes, change: _Change) -> bytes:
+def _change_line(line: bytes, change: _Change) -> bytes:
     try:
         entry = decode_line(line)
         changed = _walk(entry, change)

@@ -35,35 +35,35 @@ def resolve_artifact(url: str, folders: Sequence[TextFolder]) -> ArtifactText:
     scheme, _, rest = url.partition("://")
     match scheme:
         case "artifact":
-            return _artifact(rest, folders)
+            return _read_artifact(rest, folders)
         case "agent":
-            return _agent(rest, folders)
+            return _read_agent_output(rest, folders)
         case _:
             raise NoSuchResource(
                 f"Cannot resolve {url}: unknown scheme.", hint="Use artifact:// or agent://."
             )
 
 
-def _artifact(id: str, folders: Sequence[TextFolder]) -> ArtifactText:
+def _read_artifact(id: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - artifacts unavailable")
     if not re.fullmatch("[0-9]+", id):
         raise NoSuchResource(f"artifact:// ID must be numeric, got: {id}")
-    collections = [Artifacts(folder) for folder in _existing(folders)]
+    collections = [Artifacts(folder) for folder in _existing_folders(folders)]
     for artifacts in collections:
         if (text := artifacts.read(int(id))) is not None:
             return ArtifactText(text=text, media_type="text/plain")
     numbers = sorted({number for artifacts in collections for number in artifacts.numbers()})
-    raise NoSuchResource(f"Artifact {id} not found. {_available(numbers)}")
+    raise NoSuchResource(f"Artifact {id} not found. {_describe_available(numbers)}")
 
 
-def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
+def _read_agent_output(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
     if not folders:
         raise NoSuchResource("No session - agent outputs unavailable")
     address, _, query = rest.partition("?")
     id, *path = [unquote(part) for part in address.split("/") if part] or [""]
     queries = parse_qs(query).get("q")
-    collections = [AgentOutputs(folder) for folder in _existing(folders)]
+    collections = [AgentOutputs(folder) for folder in _existing_folders(folders)]
     for outputs in collections:
         output_ids = set(outputs.list())
         while (
@@ -77,23 +77,23 @@ def _agent(rest: str, folders: Sequence[TextFolder]) -> ArtifactText:
         if (text := outputs.read(id)) is not None:
             if not path and not queries:
                 return ArtifactText(text=text, media_type="text/markdown")
-            return _extract(text, id, _steps(queries[0]) if queries else path)
+            return _extract(text, id, _parse_steps(queries[0]) if queries else path)
     ids = sorted({id for outputs in collections for id in outputs.list()})
-    raise NoSuchResource(f"Not found: {id}. {_available(ids)}")
+    raise NoSuchResource(f"Not found: {id}. {_describe_available(ids)}")
 
 
-def _existing(folders: Sequence[TextFolder]) -> list[TextFolder]:
+def _existing_folders(folders: Sequence[TextFolder]) -> list[TextFolder]:
     existing = [folder for folder in folders if folder.exists]
     if not existing:
         raise NoSuchResource("No artifacts directory found")
     return existing
 
 
-def _available(ids: Sequence[object]) -> str:
+def _describe_available(ids: Sequence[object]) -> str:
     return f"Available: {', '.join(map(str, ids)) or 'none'}"
 
 
-def _steps(query: str) -> list[str | int]:
+def _parse_steps(query: str) -> list[str | int]:
     steps: list[str | int] = []
     offset = 0
     while offset < len(query) and query != ".":
@@ -117,14 +117,14 @@ def _extract(text: str, id: str, steps: Iterable[str | int]) -> ArtifactText:
             f"The output of {id} is not JSON: {error}.", hint=f"Read agent://{id} as a whole."
         ) from error
     for step in steps:
-        value = _inside(value, step, id)
+        value = _take_step(value, step, id)
     if isinstance(value, str):
         return ArtifactText(text=value, media_type="application/json", is_extract=True)
     extracted = msgspec.json.format(msgspec.json.encode(value)).decode()
     return ArtifactText(text=extracted, media_type="application/json", is_extract=True)
 
 
-def _inside(value: object, step: str | int, id: str) -> object:
+def _take_step(value: object, step: str | int, id: str) -> object:
     try:
         match value:
             case dict():

@@ -27,7 +27,7 @@ def subject(call: ToolCall) -> str:
     for name in SUBJECT_ARGUMENTS:
         value = call.arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return truncate_text(one_line(value) + _window(call), MAX_SUBJECT)
+            return truncate_text(one_line(value) + _line_range(call), MAX_SUBJECT)
     return ""
 
 
@@ -45,7 +45,7 @@ def changes(result: ToolResultMessage) -> str:
     return diff if isinstance(diff, str) else ""
 
 
-def _window(call: ToolCall) -> str:
+def _line_range(call: ToolCall) -> str:
     """Return the line range of a call, such as ``:10-19``."""
     first, count = call.arguments.get("offset"), call.arguments.get("limit")
     if not isinstance(first, int) and not isinstance(count, int):
@@ -85,7 +85,7 @@ def build_outline(transcript: Transcript) -> dict[int, OutlineRow]:
     while waiting:
         number, depth = waiting.pop()
         if number != ROOT:
-            rows[number] = _row(number, nodes[number], depth, below[above[number]])
+            rows[number] = _make_row(number, nodes[number], depth, below[above[number]])
         forks = len(below[number]) > 1
         waiting.extend((child, depth + forks) for child in reversed(below[number]))
     return rows
@@ -105,8 +105,8 @@ def _has_row(node: Node) -> bool:
     return not node.aside and node.call is None
 
 
-def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> OutlineRow:
-    kind, text = _described(node.message)
+def _make_row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> OutlineRow:
+    kind, text = _describe(node.message)
     return OutlineRow(
         node=number,
         depth=depth,
@@ -116,13 +116,16 @@ def _row(number: int, node: Node, depth: int, siblings: Sequence[int]) -> Outlin
     )
 
 
-def _described(message: SessionMessage | None) -> tuple[str, str]:
+def _describe(message: SessionMessage | None) -> tuple[str, str]:
     """Return the kind of a row and its text."""
     match message:
         case UserMessage(content=content):
             described = "user", content_text(content)
         case AssistantMessage():
-            described = "assistant", message.text or message.error_message or _calls(message)
+            described = (
+                "assistant",
+                message.text or message.error_message or _describe_calls(message),
+            )
         case BashExecution(command=command):
             described = "bash", f"$ {command}"
         case ToolResultMessage():
@@ -138,5 +141,5 @@ def _described(message: SessionMessage | None) -> tuple[str, str]:
     return described
 
 
-def _calls(answer: AssistantMessage) -> str:
+def _describe_calls(answer: AssistantMessage) -> str:
     return ", ".join(f"{call.name} {subject(call)}".rstrip() for call in answer.tool_calls)

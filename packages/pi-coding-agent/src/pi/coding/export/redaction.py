@@ -110,25 +110,31 @@ class Redactor:
     def json(self, value: Any) -> Any:
         """Return a JSON value with a notice in place of every secret; image data is unchanged."""
         # The cache: most texts of a session are names of fields and kinds, which repeat.
-        return self._json(value, {})
+        return self._redact_json(value, {})
 
-    def _json(self, value: Any, redacted_texts: dict[str, str]) -> Any:
+    def _redact_json(self, value: Any, redacted_texts: dict[str, str]) -> Any:
         match value:
             case str():
-                return self._short(value, redacted_texts) if len(value) <= 40 else self.text(value)
+                return (
+                    self._redact_short(value, redacted_texts)
+                    if len(value) <= 40
+                    else self.text(value)
+                )
             case {"type": "image", "data": str() as data, **rest}:
-                return {**self._json(rest, redacted_texts), "type": "image", "data": data}
+                return {**self._redact_json(rest, redacted_texts), "type": "image", "data": data}
             case dict():
                 return {
-                    self._short(key, redacted_texts): self._json(member, redacted_texts)
+                    self._redact_short(key, redacted_texts): self._redact_json(
+                        member, redacted_texts
+                    )
                     for key, member in value.items()
                 }
             case list() | tuple():
-                return type(value)(self._json(member, redacted_texts) for member in value)
+                return type(value)(self._redact_json(member, redacted_texts) for member in value)
             case _:
                 return value
 
-    def _short(self, text: str, redacted_texts: dict[str, str]) -> str:
+    def _redact_short(self, text: str, redacted_texts: dict[str, str]) -> str:
         if (redacted := redacted_texts.get(text)) is None:
             redacted = redacted_texts[text] = self.text(text)
         return redacted

@@ -94,25 +94,29 @@ class _Writer:
         """Return the section of a node."""
         match self._nodes[number].message:
             case UserMessage(content=content):
-                section = _section("User", content_text(content))
+                section = _make_section("User", content_text(content))
             case AssistantMessage() as answer:
                 heading = f"Assistant ({model_name(answer.provider, answer.model)})"
-                section = Section(heading=heading, parts=tuple(self._answer(number, answer)))
+                section = Section(heading=heading, parts=tuple(self._answer_parts(number, answer)))
             case ToolResultMessage() as result:
-                section = Section(heading=f"Tool {result.tool_name}", parts=(_result(result),))
+                section = Section(heading=f"Tool {result.tool_name}", parts=(_result_part(result),))
             case BashExecution() as execution:
-                section = Section(heading="User ran a command", parts=_command(execution))
+                section = Section(heading="User ran a command", parts=_command_parts(execution))
             case CustomMessage(custom_type=kind, content=content):
-                section = _section(f"Message of {kind}", content_text(content))
+                section = _make_section(f"Message of {kind}", content_text(content))
             case CompactionSummaryMessage(summary=summary, tokens_before=tokens):
-                section = _section(f"Compaction of {tokens:,} tokens", readable_summary(summary))
+                section = _make_section(
+                    f"Compaction of {tokens:,} tokens", readable_summary(summary)
+                )
             case BranchSummaryMessage(summary=summary):
-                section = _section("Summary of a branch that was left", readable_summary(summary))
+                section = _make_section(
+                    "Summary of a branch that was left", readable_summary(summary)
+                )
             case SystemMessage() | None:
                 section = Section(heading="", parts=())
         return section
 
-    def _answer(self, number: int, answer: AssistantMessage) -> Iterator[Part]:
+    def _answer_parts(self, number: int, answer: AssistantMessage) -> Iterator[Part]:
         for position, block in enumerate(answer.content):
             match block:
                 case Text(text=text) if strip_blank_lines(text):
@@ -120,21 +124,21 @@ class _Writer:
                 case Thinking(thinking=thought) if strip_blank_lines(thought):
                     yield Part(kind="thinking", text=strip_blank_lines(thought))
                 case ToolCall():
-                    yield _call(block)
+                    yield _call_part(block)
                     for result in self._results.get((number, position), ()):
                         message = self._nodes[result].message
                         if result in self._branch and isinstance(message, ToolResultMessage):
-                            yield _result(message)
+                            yield _result_part(message)
         if answer.error_message:
             yield Part(kind="error", text=strip_blank_lines(answer.error_message))
 
 
-def _section(heading: str, text: str) -> Section:
+def _make_section(heading: str, text: str) -> Section:
     body = strip_blank_lines(text)
     return Section(heading=heading, parts=(Part(kind="words", text=body),) if body else ())
 
 
-def _call(call: ToolCall) -> Part:
+def _call_part(call: ToolCall) -> Part:
     title = f"{call.name} {subject(call)}".rstrip()
     if call.name in ("bash", "powershell") and (command := text_argument(call, "command")):
         return Part(kind="call", title=title, text=strip_blank_lines(command), language=call.name)
@@ -142,7 +146,7 @@ def _call(call: ToolCall) -> Part:
     return Part(kind="call", title=title, text=arguments, language="json")
 
 
-def _result(message: ToolResultMessage) -> Part:
+def _result_part(message: ToolResultMessage) -> Part:
     output = strip_blank_lines(content_text(message.content)) or "(no output)"
     if message.is_error:
         return Part(kind="error", text=output)
@@ -151,7 +155,7 @@ def _result(message: ToolResultMessage) -> Part:
     return Part(kind="result", text=output)
 
 
-def _command(execution: BashExecution) -> tuple[Part, ...]:
+def _command_parts(execution: BashExecution) -> tuple[Part, ...]:
     output = strip_blank_lines(execution.output) or "(no output)"
     if execution.cancelled:
         output += "\n\n(command cancelled)"
@@ -181,7 +185,7 @@ def render_markdown(transcript: Transcript) -> str:
 
 def _markdown_heading(transcript: Transcript) -> Iterator[str]:
     header, spent = transcript.header, transcript.totals.all
-    yield f"# {_escaped(transcript.title)}"
+    yield f"# {_escape(transcript.title)}"
     facts = {
         "Session": header.id,
         "Started": header.timestamp,
@@ -189,33 +193,33 @@ def _markdown_heading(transcript: Transcript) -> Iterator[str]:
         "Model": transcript.model,
         "Cost": f"{dollars(spent)}, {spent.usage.total_tokens:,} tokens",
     }
-    yield "\n".join(f"- {name}: {_escaped(value)}" for name, value in facts.items() if value)
+    yield "\n".join(f"- {name}: {_escape(value)}" for name, value in facts.items() if value)
     if transcript.instructions.prompt:
-        yield f"## System prompt\n\n{_fenced(transcript.instructions.prompt)}"
+        yield f"## System prompt\n\n{_fence(transcript.instructions.prompt)}"
     if tools := transcript.instructions.tools:
-        rows = (f"- {_escaped(tool.name)}: {_escaped(tool.description)}" for tool in tools)
+        rows = (f"- {_escape(tool.name)}: {_escape(tool.description)}" for tool in tools)
         yield "\n".join(("## Tools\n", *rows))
 
 
 def _markdown_section(section: Section) -> str:
-    return "\n\n".join((f"## {_escaped(section.heading)}", *map(_markdown_part, section.parts)))
+    return "\n\n".join((f"## {_escape(section.heading)}", *map(_markdown_part, section.parts)))
 
 
 def _markdown_part(part: Part) -> str:
     match part.kind:
         case "words":
-            return _harmless(part.text)
+            return _make_harmless(part.text)
         case "thinking":
-            return "> *Thinking*\n>\n> " + _harmless(part.text).replace("\n", "\n> ")
+            return "> *Thinking*\n>\n> " + _make_harmless(part.text).replace("\n", "\n> ")
         case "call":
-            return f"**{_escaped(part.title)}**\n\n{_fenced(part.text, part.language)}"
+            return f"**{_escape(part.title)}**\n\n{_fence(part.text, part.language)}"
         case "result":
-            return _fenced(part.text, part.language)
+            return _fence(part.text, part.language)
         case "error":
-            return f"**Error**\n\n{_fenced(part.text)}"
+            return f"**Error**\n\n{_fence(part.text)}"
 
 
-def _fenced(text: str, language: str = "") -> str:
+def _fence(text: str, language: str = "") -> str:
     """Return a code block with a fence that is longer than any in the text."""
     text = sanitise(text)
     longest = max((len(run) for run in _FENCES.findall(text)), default=2)
@@ -223,14 +227,14 @@ def _fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return the text on one line with Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(sanitise(text).split()))
 
 
-def _harmless(text: str) -> str:
+def _make_harmless(text: str) -> str:
     """Return foreign Markdown with HTML escaped and its last code block closed."""
-    return _closed(_without_html(sanitise(text)))
+    return _close_fence(_without_html(sanitise(text)))
 
 
 def _without_html(markdown: str) -> str:
@@ -251,7 +255,7 @@ def _html_in(markdown: str) -> list[slice]:
     ]
 
 
-def _closed(markdown: str) -> str:
+def _close_fence(markdown: str) -> str:
     """Close the last code block, in which an answer may have been cut off."""
     followed = (markdown + _BEYOND).encode()
     for event, position in pyromark.events_with_range(markdown + _BEYOND):
@@ -279,19 +283,19 @@ def render_text(transcript: Transcript) -> str:
 def _plain_heading(transcript: Transcript) -> Iterator[str]:
     instructions = transcript.instructions
     if instructions.prompt:
-        yield _headed("System prompt", instructions.prompt)
+        yield _with_heading("System prompt", instructions.prompt)
     yield f"Model: {transcript.model or 'none'}\nThinking: {transcript.thinking_level}"
     if instructions.tools:
-        yield _headed("Tools", "\n\n".join(map(_tool, instructions.tools)))
+        yield _with_heading("Tools", "\n\n".join(map(_describe_tool, instructions.tools)))
 
 
-def _tool(tool: Tool) -> str:
+def _describe_tool(tool: Tool) -> str:
     schema = json.dumps(tool.parameters, indent=2, ensure_ascii=False)
     return f"{tool.name}: {tool.description}\n{schema}"
 
 
 def _plain_section(section: Section) -> str:
-    return _headed(section.heading, "\n\n".join(map(_plain_part, section.parts)))
+    return _with_heading(section.heading, "\n\n".join(map(_plain_part, section.parts)))
 
 
 def _plain_part(part: Part) -> str:
@@ -304,5 +308,5 @@ def _plain_part(part: Part) -> str:
             return f"[{_NAMES[kind]}]\n{part.text}"
 
 
-def _headed(heading: str, text: str) -> str:
+def _with_heading(heading: str, text: str) -> str:
     return f"=== {heading} ===\n\n{text}"

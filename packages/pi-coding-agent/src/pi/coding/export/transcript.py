@@ -175,13 +175,13 @@ class Transcript(Record):
     @property
     def title(self) -> str:
         """The session's name, else the beginning of its first message, else its id."""
-        return self.name or self._beginning() or f"Session {one_line(self.header.id)}"
+        return self.name or self._first_prompt() or f"Session {one_line(self.header.id)}"
 
     def branch(self) -> tuple[int, ...]:
         """The nodes from the root to the leaf."""
         return _path([node.parent for node in self.nodes], self.leaf)
 
-    def _beginning(self) -> str:
+    def _first_prompt(self) -> str:
         messages = (node.message for node in self.nodes)
         prompts = (
             one_line(content_text(m.content)) for m in messages if isinstance(m, UserMessage)
@@ -203,8 +203,8 @@ def read_transcript(
     """
     parents = _parents(entries)
     leaf_number = _leaf(leaf, entries)
-    calls = _calls(entries, parents)
-    labels = _labels(entries)
+    calls = _match_calls(entries, parents)
+    labels = _read_labels(entries)
     branch = [entries[number] for number in _path(parents, leaf_number)]
     return Transcript(
         header=header,
@@ -223,7 +223,7 @@ def read_transcript(
         model=_model(branch),
         thinking_level=_thinking_level(branch),
         totals=sum_usage(entries),
-        results=_results(calls),
+        results=_group_results(calls),
     )
 
 
@@ -280,7 +280,7 @@ def _path(parents: Sequence[int], leaf: int) -> tuple[int, ...]:
     return tuple(reversed(path))
 
 
-def _calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, CallPosition]:
+def _match_calls(entries: Sequence[Entry], parents: Sequence[int]) -> dict[int, CallPosition]:
     """Return the call of every tool result: the nearest ancestor with its call id."""
     positions: dict[str, list[CallPosition]] = {}
     calls: dict[int, CallPosition] = {}
@@ -304,7 +304,7 @@ def _is_above(upper: int, lower: int, parents: Sequence[int]) -> bool:
     return lower == upper
 
 
-def _results(calls: Mapping[int, CallPosition]) -> dict[CallPosition, tuple[int, ...]]:
+def _group_results(calls: Mapping[int, CallPosition]) -> dict[CallPosition, tuple[int, ...]]:
     results: dict[CallPosition, tuple[int, ...]] = {}
     for number, call_position in calls.items():
         results[call_position] = (*results.get(call_position, ()), number)
@@ -326,7 +326,7 @@ def _thinking_level(branch: Sequence[Entry]) -> str:
     return levels[-1] if levels else "off"
 
 
-def _labels(entries: Sequence[Entry]) -> dict[str, str]:
+def _read_labels(entries: Sequence[Entry]) -> dict[str, str]:
     labels = (entry for entry in entries if isinstance(entry, Label))
     return {label.target_id: one_line(label.label or "") for label in labels}
 

@@ -262,13 +262,15 @@ async def write_merged(files: LocalFiles, root: Path, merged: Path, names: Seque
 
 def _compare(root: Path, merged: Path, names: Sequence[str]) -> list[_Change]:
     changes = (
-        _Change(path=root / name, before=_content(root / name), after=_content(merged / name))
+        _Change(
+            path=root / name, before=_read_content(root / name), after=_read_content(merged / name)
+        )
         for name in names
     )
     return [change for change in changes if not change.before.is_like(change.after)]
 
 
-def _content(path: Path) -> _Content:
+def _read_content(path: Path) -> _Content:
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -308,7 +310,7 @@ async def _write(files: LocalFiles, path: Path, before: _Content, after: _Conten
 
 async def _undo(files: LocalFiles, root: Path, change: _Change) -> None:
     """Restore a path, if it was changed."""
-    now = await asyncio.to_thread(_content, change.path)
+    now = await asyncio.to_thread(_read_content, change.path)
     if now.is_like(change.before):
         return
     # Best effort: the error that started the undo is reported, not a later one.

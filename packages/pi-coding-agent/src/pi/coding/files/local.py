@@ -96,10 +96,10 @@ class LocalFiles:
         A leading ``@`` is removed unless only a file with it exists. ``~`` and ``file://`` are
         expanded. A name that does not exist resolves to one that looks the same, if there is one.
         """
-        plain = self._absolute(strip_mention(reference))
+        plain = self._make_absolute(strip_mention(reference))
         existing = find_existing(plain)
         if reference.startswith("@") and not os.path.lexists(existing):
-            literal = self._absolute(reference)
+            literal = self._make_absolute(reference)
             return literal if os.path.lexists(literal) else existing
         return existing
 
@@ -197,11 +197,11 @@ class LocalFiles:
         """
         requested, stop = tuple(paths), threading.Event()
         refused: dict[str, FileError] = {}
-        guarded_paths = {path: await self._permitted(path, refused) for path in requested}
+        guarded_paths = {path: await self._permit_path(path, refused) for path in requested}
 
         def read() -> dict[str, bytes | FileError]:
             return {
-                path: refused.get(path) or _content(path, guarded, most)
+                path: refused.get(path) or _read_content(path, guarded, most)
                 for path, guarded in guarded_paths.items()
                 if not stop.is_set()
             }
@@ -244,7 +244,7 @@ class LocalFiles:
         cancelled.
         """
         if layers := self._layers():
-            change = await self._described(self.resolve(path), after=data, mode=mode)
+            change = await self._describe_change(self.resolve(path), after=data, mode=mode)
             await write_through(layers, change, self._apply)
             return
         work = _on_disk(path, "write", lambda: disk.write_whole(self.resolve(path), data, mode))
@@ -282,10 +282,12 @@ class LocalFiles:
             return
         paths = await _on_disk(path, "remove", lambda: disk.tree_paths(target))
         if len(paths) > 1 and not recursive:
-            with _coded(path, "remove"):
+            with _file_errors(path, "remove"):
                 raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
         for entry_path in paths:
-            await write_through(layers, await self._described(entry_path, after=None), self._apply)
+            await write_through(
+                layers, await self._describe_change(entry_path, after=None), self._apply
+            )
 
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
         """Move or rename a file, a link or a folder; creates missing folders.
@@ -318,7 +320,7 @@ class LocalFiles:
             return ""
         return f"\nNote: {reference} is a link out of the working folder; the file is {real}."
 
-    async def _described(
+    async def _describe_change(
         self, path: Path, *, after: bytes | None, mode: int | None = None
     ) -> FileChange:
         """Return a change for the layers, with the content that the file has now.
@@ -342,7 +344,7 @@ class LocalFiles:
         path, data = change.path, change.after
         if data is not None and change.real and os.path.realpath(path) != change.real:
             # The layers have agreed to another file: a link was put in place meanwhile.
-            with _coded(str(path), "write"):
+            with _file_errors(str(path), "write"):
                 raise OSError(errno.ELOOP, "it now leads to another file", str(path))
         if data is None:
             work = _on_disk(str(path), "remove", partial(disk.remove_path, path))
@@ -358,7 +360,7 @@ class LocalFiles:
         The removal passes the layers first, and inside of it the write: nothing is changed before
         all layers have agreed to both.
         """
-        removal = await self._described(source, after=None)
+        removal = await self._describe_change(source, after=None)
         if removal.before is None:  # a link or a folder
 
             async def place(change: FileChange) -> FileWritten:
@@ -382,12 +384,12 @@ class LocalFiles:
             return await self._apply(removal)
 
         async def create(change: FileChange) -> FileWritten:
-            creation = await self._described(target, after=content, mode=mode)
+            creation = await self._describe_change(target, after=content, mode=mode)
             return await through(layers, creation, write)
 
         await write_through(layers, removal, create)
 
-    async def _permitted(self, path: str, refused: dict[str, FileError]) -> GuardedPath:
+    async def _permit_path(self, path: str, refused: dict[str, FileError]) -> GuardedPath:
         """Return a file to read; adds the error of a guard that refuses it to ``refused``."""
         from pi.agent.env import FileError
         from pi.agent.tools.tool import ToolFailed
@@ -398,16 +400,16 @@ class LocalFiles:
             refused[path] = FileError(code="permission_denied", message=error.message, path=path)
             return GuardedPath(path=self.resolve(path))
 
-    def _absolute(self, reference: str) -> Path:
+    def _make_absolute(self, reference: str) -> Path:
         path = expand_reference(reference, home=self._home, system=self._system)
         return Path(os.path.normpath(self._cwd() / path))
 
 
-def _content(path: str, guarded: GuardedPath, most: int | None) -> bytes | FileError:
+def _read_content(path: str, guarded: GuardedPath, most: int | None) -> bytes | FileError:
     from pi.agent.env import FileFailed
 
     try:
-        with _coded(path, "read"):
+        with _file_errors(path, "read"):
             return disk.read_whole(guarded, most=most)
     except FileFailed as failed:
         return failed.error
@@ -419,12 +421,12 @@ def real_parent(path: Path) -> Path:
 
 
 async def _on_disk(path: str, doing: str, work: Callable[[], T]) -> T:
-    with _coded(path, doing):
+    with _file_errors(path, doing):
         return await asyncio.to_thread(work)
 
 
 @contextmanager
-def _coded(path: str, doing: str) -> Iterator[None]:
+def _file_errors(path: str, doing: str) -> Iterator[None]:
     from pi.agent.env import FileError, FileFailed
 
     try:

@@ -54,22 +54,22 @@ class ThreeWayMerge:
 
         Returns a text for each conflict; the folder must not be used then.
         """
-        before, after = await self._modes(self._base), await self._modes(self._changed)
+        before, after = await self._list_modes(self._base), await self._list_modes(self._changed)
         conflicts = [
             await self._merge(folder / name, name, before.get(name), after.get(name))
             for name in names
         ]
         return [conflict for conflict in conflicts if conflict]
 
-    async def _modes(self, tree: str) -> dict[str, str]:
+    async def _list_modes(self, tree: str) -> dict[str, str]:
         output = await self._git("ls-tree", "-r", "-z", tree)
         rows = (row.partition("\t") for row in output.split("\0") if row)
         return {name: facts.split()[0] for facts, _, name in rows}
 
     async def _merge(self, path: Path, name: str, before: str | None, after: str | None) -> str:
         """Merge one file, whose modes are given; returns the conflict, or an empty text."""
-        base = await self._side(self._base, name, before)
-        theirs = await self._side(self._changed, name, after)
+        base = await self._read_side(self._base, name, before)
+        theirs = await self._read_side(self._changed, name, after)
         ours = await asyncio.to_thread(_present_side, path)
         if ours == base:
             await asyncio.to_thread(_write, path, theirs)
@@ -90,7 +90,7 @@ class ThreeWayMerge:
             await asyncio.to_thread(_write, path, _Side(mode=mode, content=content))
         return conflict
 
-    async def _side(self, tree: str, name: str, mode: str | None) -> _Side | None:
+    async def _read_side(self, tree: str, name: str, mode: str | None) -> _Side | None:
         if mode is None:
             return None
         # With the filters of the project, such as line ends; a link has none.
@@ -114,11 +114,11 @@ class ThreeWayMerge:
             return b"", f"{name}: both sides changed it, and it is not text."
         code, text = result
         if code:
-            return b"", f"{name}: both sides changed the same lines:\n{_conflicts(text)}"
+            return b"", f"{name}: both sides changed the same lines:\n{_extract_conflicts(text)}"
         return text.encode("utf-8", "surrogateescape"), ""
 
 
-def _conflicts(text: str) -> str:
+def _extract_conflicts(text: str) -> str:
     """The parts between conflict markers, with the markers."""
     conflict_lines: list[str] = []
     is_inside = False

@@ -116,12 +116,12 @@ class WorkingCopy(Record):
 
     async def patch(self, *, limit: int = MAX_PATCH) -> Patch:
         """Return all changes since the beginning, also new and deleted files."""
-        tree = await self._tree()
-        names = await self._git("diff", "--name-only", "-z", "--no-renames", self.base, tree)
+        tree = await self._write_tree()
+        names = await self._run_git("diff", "--name-only", "-z", "--no-renames", self.base, tree)
         files = tuple(name for name in names.split("\0") if name)
         output = self.folder / "patch"
         # Into a file: a task may have written gigabytes.
-        await self._git(
+        await self._run_git(
             "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
             f"--output={output}", self.base, tree,
         )  # fmt: skip
@@ -187,7 +187,7 @@ class WorkingCopy(Record):
 
     async def _merge_into(self, root: Path, merged: Path, patch: Patch) -> None:
         """Merge each file with the present one; raises ``WorkingCopyFailed`` with all conflicts."""
-        merge = ThreeWayMerge(self._git, self.base, patch.tree, self.folder, self.environ)
+        merge = ThreeWayMerge(self._run_git, self.base, patch.tree, self.folder, self.environ)
         conflicts = await merge.merge_into(merged, patch.files)
         if conflicts:
             conflict_text = "\n".join(conflicts)
@@ -213,14 +213,14 @@ class WorkingCopy(Record):
     async def commit(self, message: str) -> str:
         """Commit all changes to the branch; returns the commit. Runs no hooks and signs nothing."""
         if self.kind == "overlay":
-            commit_id = await self._git(
-                "commit-tree", await self._tree(), "-p", self.base, "-m", message
+            commit_id = await self._run_git(
+                "commit-tree", await self._write_tree(), "-p", self.base, "-m", message
             )
-            await self._git("update-ref", f"refs/heads/{self.branch}", commit_id.strip())
+            await self._run_git("update-ref", f"refs/heads/{self.branch}", commit_id.strip())
             return commit_id.strip()
-        await self._git("add", "--all")
-        await self._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
-        return (await self._git("rev-parse", "HEAD")).strip()
+        await self._run_git("add", "--all")
+        await self._run_git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", message)
+        return (await self._run_git("rev-parse", "HEAD")).strip()
 
     async def pick(self) -> None:
         """Cherry-pick the commits of the branch in the original, or raise and change nothing.
@@ -230,7 +230,7 @@ class WorkingCopy(Record):
         if self.kind in ("copy", "clone"):
             raise WorkingCopyFailed("Only a git repository takes commits.")
         name = "HEAD" if self.kind == "worktree" else f"refs/heads/{self.branch}"
-        head = (await self._git("rev-parse", name)).strip()
+        head = (await self._run_git("rev-parse", name)).strip()
         result = await run_git(["cherry-pick", f"{self.base}..{head}"], self.source, self.environ)
         if result is not None and result[0] == 0:
             return
@@ -254,8 +254,8 @@ class WorkingCopy(Record):
         if self.kind == "overlay":
             return await self._close_overlay(discard=discard)
         try:
-            head = (await self._git("rev-parse", "HEAD")).strip()
-            changed = bool((await self._git("status", "--porcelain")).strip())
+            head = (await self._run_git("rev-parse", "HEAD")).strip()
+            changed = bool((await self._run_git("status", "--porcelain")).strip())
             if changed and not discard:
                 head = await self.commit("pi: unfinished work")
         except WorkingCopyFailed as error:
@@ -289,7 +289,7 @@ class WorkingCopy(Record):
             self.source,
             self.environ,
         )
-        return committed is not None and committed[1].strip() == await self._tree()
+        return committed is not None and committed[1].strip() == await self._write_tree()
 
     async def _remove(self, *, keep: bool) -> None:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
@@ -301,18 +301,18 @@ class WorkingCopy(Record):
                 if not keep:
                     await run_git(["branch", "-D", self.branch], self.source, self.environ)
 
-    async def _tree(self) -> str:
+    async def _write_tree(self) -> str:
         """Write the files as a tree object, with a temporary index; returns its id."""
         index = self.folder / "index"
         env = {"GIT_INDEX_FILE": str(index)}
         try:
             if self.kind == "overlay":
-                await self._git("read-tree", self.base, env=env)
+                await self._run_git("read-tree", self.base, env=env)
                 await self._add_changed(env)
             else:
-                await self._git("read-tree", "HEAD", env=env)
-                await self._git("add", "--all", env=env)
-            return (await self._git("write-tree", env=env)).strip()
+                await self._run_git("read-tree", "HEAD", env=env)
+                await self._run_git("add", "--all", env=env)
+            return (await self._run_git("write-tree", env=env)).strip()
         finally:
             index.unlink(missing_ok=True)
 
@@ -320,7 +320,7 @@ class WorkingCopy(Record):
         """Add the files of the upper layer to an index, except for new ones that are ignored."""
         files, replaced = await asyncio.to_thread(changed_paths, self.folder)
         if replaced:
-            below = await self._git("ls-files", "-z", "--", *replaced, env=env)
+            below = await self._run_git("ls-files", "-z", "--", *replaced, env=env)
             files += (name for name in below.split("\0") if name)
         if not files:
             return
@@ -355,7 +355,7 @@ class WorkingCopy(Record):
             case _:
                 return {}
 
-    async def _git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    async def _run_git(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         extra = dict(env or {})
         extra |= self._repository
         return await git(arguments, self.path, {**self.environ, **extra})
@@ -389,9 +389,9 @@ async def make_working_copy(
         if top is None:
             copy = await _plain_copy(source.resolve(), folder, label, environ, max_files)
         else:
-            base = await _snapshot(top, folder, environ)
+            base = await _commit_snapshot(top, folder, environ)
             overlay = backend == "overlay" and await mount(top, folder, environ)
-            make = _overlay if overlay else _worktree
+            make = _make_overlay if overlay else _make_worktree
             copy = await make(source.resolve(), top, folder, label, base, environ)
     except BaseException:
         await unmount(folder, environ)
@@ -437,7 +437,7 @@ async def sweep_working_copies(
     return closed
 
 
-async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
+async def _commit_snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
     """Return a new commit of the present files; neither a branch nor the index changes."""
     index = folder / "index"
     env = {**environ, "GIT_INDEX_FILE": str(index)}
@@ -454,7 +454,7 @@ async def _snapshot(top: Path, folder: Path, environ: Mapping[str, str]) -> str:
     return (await git(["commit-tree", tree, *history, "-m", message], top, environ)).strip()
 
 
-async def _worktree(
+async def _make_worktree(
     source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
 ) -> WorkingCopy:
     """Make a worktree on a new branch from the commit ``base``."""
@@ -464,24 +464,24 @@ async def _worktree(
         await git(["worktree", "add", "--quiet", "-b", branch, files, base], top, environ)
     copy = WorkingCopy(
         kind="worktree", source=source, folder=folder, base=base, branch=branch,
-        below=_below(source, top), environ=environ,
+        below=_path_below(source, top), environ=environ,
     )  # fmt: skip
     copy.cwd.mkdir(parents=True, exist_ok=True)  # git has no empty folders
     return copy
 
 
-async def _overlay(
+async def _make_overlay(
     source: Path, top: Path, folder: Path, label: str, base: str, environ: Mapping[str, str]
 ) -> WorkingCopy:
     """Return the working copy for an overlay that is already mounted."""
     git_dir = (await git(["rev-parse", "--absolute-git-dir"], top, environ)).rstrip("\n")
     return WorkingCopy(
         kind="overlay", source=source, folder=folder, base=base, branch=f"pi/{label}",
-        below=_below(source, top), git_dir=git_dir, environ=environ,
+        below=_path_below(source, top), git_dir=git_dir, environ=environ,
     )  # fmt: skip
 
 
-def _below(source: Path, top: Path) -> str:
+def _path_below(source: Path, top: Path) -> str:
     return source.relative_to(top).as_posix() if source != top else ""
 
 
@@ -492,10 +492,10 @@ async def _plain_copy(
         kind="copy", source=source, folder=folder, base="", branch=f"pi/{label}", environ=environ
     )
     await asyncio.to_thread(_copy_tree, source, copy.path, folder, max_files)
-    await copy._git("init", "--quiet", "--initial-branch", copy.branch)
-    await copy._git("add", "--all", "--force")
-    await copy._git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", "pi: beginning")
-    base = (await copy._git("rev-parse", "HEAD")).strip()
+    await copy._run_git("init", "--quiet", "--initial-branch", copy.branch)
+    await copy._run_git("add", "--all", "--force")
+    await copy._run_git("commit", "--quiet", "--no-verify", "--allow-empty", "-m", "pi: beginning")
+    base = (await copy._run_git("rev-parse", "HEAD")).strip()
     return WorkingCopy(
         kind="copy", source=source, folder=folder, base=base, branch=copy.branch, environ=environ
     )

@@ -62,16 +62,16 @@ def find_model(
     considered. Among several matches, those with credentials come first.
     """
     candidates = [m for m in models if provider is None or m.provider == provider]
-    model = _exact(pattern, candidates, usable)
+    model = _find_exact(pattern, candidates, usable)
     if model is not None:
         return ResolvedModel(model=model)
     name, _, level = pattern.rpartition(":")
     if name and level in LEVELS:
-        model = _exact(name, candidates, usable) or _like(name, candidates, usable)
+        model = _find_exact(name, candidates, usable) or _find_similar(name, candidates, usable)
         return ResolvedModel(model=model, thinking=level) if model else None  # type: ignore[arg-type]
     if ":" in pattern and not any(pattern.lower() in m.id.lower() for m in candidates):
         return None  # an unknown suffix
-    model = _like(pattern, candidates, usable)
+    model = _find_similar(pattern, candidates, usable)
     return ResolvedModel(model=model) if model else None
 
 
@@ -101,36 +101,36 @@ def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequ
     ]
 
 
-def _exact(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
+def _find_exact(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
     """Return the model with exactly that id, or ``provider/id``; ignores case."""
     name = pattern.lower()
     full = [model for model in models if full_name(model).lower() == name]
     bare = [model for model in models if model.id.lower() == name]
     # Exact case before other case, then models with credentials, then those of their makers.
     full.sort(key=lambda model: full_name(model) != pattern)
-    bare.sort(key=lambda model: (model.id != pattern, *_preference(model, usable)))
+    bare.sort(key=lambda model: (model.id != pattern, *_preference_key(model, usable)))
     return next(iter(full + bare), None)
 
 
-def _like(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
+def _find_similar(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
     """Return the best model whose names contain every word of ``pattern``.
 
     Models with credentials come first, then those of their makers; then, if only one provider has
     such, those whose own names match; then names without a date; then later names.
     """
-    prefixes = ["".join(_words(word)) for word in re.split(r"[\s/]+", pattern)]
+    prefixes = ["".join(_split_words(word)) for word in re.split(r"[\s/]+", pattern)]
     prefixes = [word for word in prefixes if word]
     if not prefixes:
         return None
-    near = [m for m in models if all(_has_word(_names(m), word) for word in prefixes)]
+    near = [m for m in models if all(_has_word(_searchable_names(m), word) for word in prefixes)]
     near.sort(key=lambda m: m.id, reverse=True)
-    near.sort(key=lambda m: (*_preference(m, usable), re.search(_DATED, m.id) is not None))
+    near.sort(key=lambda m: (*_preference_key(m, usable), re.search(_DATED, m.id) is not None))
     if len({m.provider for m in near}) == 1:
         near.sort(key=lambda m: not all(_has_word(f"{m.id} {m.name}", word) for word in prefixes))
     return next(iter(near), None)
 
 
-def _preference(model: Model, usable: Usable) -> tuple[bool, bool]:
+def _preference_key(model: Model, usable: Usable) -> tuple[bool, bool]:
     """Return the key that sorts models with credentials first, then those of their makers."""
     return not usable(model.provider), model.provider not in MAKERS
 
@@ -150,7 +150,7 @@ def full_name(model: Model) -> str:
     return f"{model.provider}/{model.id}"
 
 
-def _names(model: Model) -> str:
+def _searchable_names(model: Model) -> str:
     return f"{full_name(model)} {model.name}"
 
 
@@ -159,11 +159,11 @@ def _has_word(names: str, prefix: str) -> bool:
 
     So ``sonnet4.6`` finds ``claude-sonnet-4-6``, and letters within words do not match by chance.
     """
-    name_words = _words(names)
+    name_words = _split_words(names)
     return any("".join(name_words[start:]).startswith(prefix) for start in range(len(name_words)))
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.lower())
 
 

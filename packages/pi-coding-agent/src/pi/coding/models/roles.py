@@ -122,12 +122,12 @@ def configured_roles(
 
     Values of other types than expected are ignored.
     """
-    roles = _table(settings.get("modelRoles"))
+    roles = _as_dict(settings.get("modelRoles"))
     providers = settings.get("providers")
     if isinstance(providers, Mapping) and (tiny := providers.get("tinyModel")):
         roles.setdefault("tiny", tiny)
     patterns = {name: value for name, value in roles.items() if _is_pattern(value)}
-    tags = _table(settings.get("modelTags"))
+    tags = _as_dict(settings.get("modelTags"))
     order = settings.get("cycleOrder")
     from_flags = {role: str(flags[role]) for role in OVERRIDES if flags.get(role)}
     return RoleSettings(
@@ -138,7 +138,7 @@ def configured_roles(
     )
 
 
-def _table(value: object) -> dict[str, Any]:
+def _as_dict(value: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 

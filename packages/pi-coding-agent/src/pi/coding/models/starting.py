@@ -116,17 +116,17 @@ def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> St
     local server has another owner than when it was chosen.
     """
     scope = registry.scope(preferences.scope)
-    chosen = _explicit(preferences, registry)
+    chosen = _explicit_choice(preferences, registry)
     note = ""
     if chosen is None and preferences.session is not None:
-        chosen, note = _restored(preferences.session, registry)
+        chosen, note = _restore(preferences.session, registry)
         if chosen is not None and preferences.session_thinking is not None:
             chosen = ResolvedModel(model=chosen.model, thinking=preferences.session_thinking)
     if chosen is None and scope:
         chosen = scope[0]
     if chosen is None:
         chosen = next(_by_default(preferences, registry), None)
-        if (refused := _refused(preferences.default[0], registry)) and refused not in note:
+        if (refused := _describe_refusal(preferences.default[0], registry)) and refused not in note:
             note = f"{note} {refused}".lstrip()
     if preferences.scope and not scope:
         unfit = f"No available model matches {', '.join(preferences.scope)}."
@@ -147,7 +147,9 @@ def _default_level(preferences: ModelPreferences, model: Model) -> ThinkingLevel
     return preferences.model_thinking.get(full_name(model), preferences.default_thinking)
 
 
-def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> ResolvedModel | None:
+def _explicit_choice(
+    preferences: ModelPreferences, registry: ModelRegistry
+) -> ResolvedModel | None:
     if preferences.model is not None:
         return ResolvedModel(model=preferences.model)
     provider_names = [row.id for row in registry.models.get_providers()]
@@ -155,7 +157,7 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
         raise UnknownModel(
             f'Unknown provider "{preferences.provider}".'
             f" Use {preferences.names.list_models} to see available providers/models.",
-            hint=_suggestion(preferences.provider, provider_names),
+            hint=_suggest(preferences.provider, provider_names),
         )
     if preferences.pattern is not None:
         choice = registry.resolve(preferences.pattern, preferences.provider)
@@ -165,17 +167,17 @@ def _explicit(preferences: ModelPreferences, registry: ModelRegistry) -> Resolve
                 f'Model "{preferences.pattern}" not found.'
                 f" Use {preferences.names.list_models} to see available models.",
                 hint=_role_hint(preferences.pattern)
-                or _locked(preferences, registry)
+                or _login_hint(preferences, registry)
                 or _found_here(preferences.pattern, registry)
-                or _suggestion(preferences.pattern, _spellings(names)),
+                or _suggest(preferences.pattern, _list_spellings(names)),
             )
-        return _permitted(choice, registry)
+        return _permit(choice, registry)
     if preferences.provider is not None and (model := registry.default_of(preferences.provider)):
-        return _permitted(ResolvedModel(model=model), registry)
+        return _permit(ResolvedModel(model=model), registry)
     return None
 
 
-def _permitted(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
+def _permit(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
     """Return ``choice``; raises ``ServerNotChosen`` if the owner of its server has changed."""
     status = registry.server_status(choice.model.provider)
     if status is not None and status.state == "other owner":
@@ -183,7 +185,7 @@ def _permitted(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
     return choice
 
 
-def _refused(provider: str | None, registry: ModelRegistry) -> str:
+def _describe_refusal(provider: str | None, registry: ModelRegistry) -> str:
     """Return why the server of a provider is not allowed; empty if it is."""
     status = registry.server_status(provider) if provider else None
     if status is None or status.state == "chosen" or not registry.models.get_models(provider):
@@ -191,10 +193,10 @@ def _refused(provider: str | None, registry: ModelRegistry) -> str:
     return status.refusal
 
 
-def _restored(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
+def _restore(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
     """Return the model of a resumed session, or why it cannot be used."""
     model = registry.find(*name)
-    if model is not None and (refused := _refused(model.provider, registry)):
+    if model is not None and (refused := _describe_refusal(model.provider, registry)):
         return None, refused
     if model is None:
         unknown = "no provider, models.json or loaded extension has it"
@@ -235,7 +237,7 @@ def _role_hint(pattern: str) -> str:
     return f"{pattern} is a model role without a model: set it with /roles or modelRoles.{role}."
 
 
-def _locked(preferences: ModelPreferences, registry: ModelRegistry) -> str:
+def _login_hint(preferences: ModelPreferences, registry: ModelRegistry) -> str:
     """Return the hint for a gateway that lists its models only with credentials."""
     owner = preferences.provider or (preferences.pattern or "").partition("/")[0]
     if (error := registry.unlisted.get(owner)) is not None:
@@ -255,7 +257,7 @@ def _found_here(pattern: str, registry: ModelRegistry) -> str:
     return ""
 
 
-def _spellings(names: list[str]) -> list[str]:
+def _list_spellings(names: list[str]) -> list[str]:
     """Return model names as users write them: whole, without the provider, or one word of it."""
     ids = [name.split("/", 1)[1] for name in names]
     name_parts = dict.fromkeys(
@@ -264,7 +266,7 @@ def _spellings(names: list[str]) -> list[str]:
     return [*names, *ids, *name_parts]
 
 
-def _suggestion(word: str, candidates: list[str]) -> str:
+def _suggest(word: str, candidates: list[str]) -> str:
     from pi.base.fuzzy import did_you_mean  # lazy: only for mistyped names
 
     return did_you_mean(word, candidates)

@@ -141,7 +141,9 @@ class AgentFiles:
         for agent_path in self.paths("plugins"):
             yield from self._in_folder(agent_path.agent, agent_path.path, agent_path.scope)
             if agent_path.agent == "claude" and is_file(agent_path.path / INSTALLED):
-                for root in _install_paths(self._values(agent_path.path / INSTALLED, parse_jsonc)):
+                for root in _install_paths(
+                    self._read_values(agent_path.path / INSTALLED, parse_jsonc)
+                ):
                     yield from self._claude(root, agent_path.scope)
 
     def _in_folder(self, agent: str, folder: Path, scope: Scope) -> Iterator[Plugin]:
@@ -150,7 +152,7 @@ class AgentFiles:
 
     def _claude(self, root: Path, scope: Scope) -> Iterator[Plugin]:
         if is_file(root / CLAUDE_PLUGIN):
-            values = self._values(root / CLAUDE_PLUGIN, parse_jsonc)
+            values = self._read_values(root / CLAUDE_PLUGIN, parse_jsonc)
             name = values.get("name")
             yield Plugin(
                 agent="claude",
@@ -162,13 +164,13 @@ class AgentFiles:
     def _gemini(self, root: Path, scope: Scope) -> Iterator[Plugin]:
         if not self.use.in_project("gemini") or not is_file(root / GEMINI_EXTENSION):
             return
-        values = self._values(root / GEMINI_EXTENSION, parse_jsonc)
+        values = self._read_values(root / GEMINI_EXTENSION, parse_jsonc)
         yield Plugin(
             agent="gemini",
             name=root.name,
             root=root,
             scope=scope,
-            context=_texts(values.get("contextFileName")) or ("GEMINI.md",),
+            context=_string_list(values.get("contextFileName")) or ("GEMINI.md",),
         )
 
     @cached_property
@@ -177,8 +179,8 @@ class AgentFiles:
         total = AgentSettings()
         for agent_path in reversed(list(self.paths("settings"))):
             parse = parse_toml if agent_path.path.suffix == ".toml" else parse_jsonc
-            values = self._values(agent_path.path, parse)
-            total = _merged(total, _SETTINGS[agent_path.agent](values, agent_path))
+            values = self._read_values(agent_path.path, parse)
+            total = _merge(total, _SETTINGS[agent_path.agent](values, agent_path))
         return total
 
     def variables(self) -> dict[str, str]:
@@ -190,7 +192,7 @@ class AgentFiles:
                 self._warn(f"The variable {name} in settings of another agent is not used.")
         return used
 
-    def _values(self, path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
+    def _read_values(self, path: Path, parse: Callable[[str], Any]) -> dict[str, Any]:
         try:
             text = read_text(path)
             values = parse(text)
@@ -207,22 +209,22 @@ class AgentFiles:
 
 
 def _claude_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
-    enabled = _object(values.get("enabledPlugins"))
+    enabled = _as_dict(values.get("enabledPlugins"))
     off = (name.partition("@")[0] for name, on in enabled.items() if on is False)
     return AgentSettings(variables=_variables(values.get("env")), plugins_off=frozenset(off))
 
 
 def _codex_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
-    policy = _object(values.get("shell_environment_policy"))
+    policy = _as_dict(values.get("shell_environment_policy"))
     return AgentSettings(
-        fallback_names=_names(values.get("project_doc_fallback_filenames")),
+        fallback_names=_file_names(values.get("project_doc_fallback_filenames")),
         variables=_variables(policy.get("set")),
     )
 
 
 def _gemini_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
-    named = _object(values.get("context")).get("fileName") or values.get("contextFileName")
-    return AgentSettings(context_names=_names(named))
+    named = _as_dict(values.get("context")).get("fileName") or values.get("contextFileName")
+    return AgentSettings(context_names=_file_names(named))
 
 
 def _opencode_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSettings:
@@ -231,11 +233,12 @@ def _opencode_settings(values: dict[str, Any], agent_path: AgentPath) -> AgentSe
     source = Place(path=agent_path.path, source=agent_path.agent, scope=agent_path.scope).info(
         agent_path.path
     )
-    named = _object(values.get("command")).items()
-    commands = (named_command(name, _object(command), source) for name, command in named)
+    named = _as_dict(values.get("command")).items()
+    commands = (named_command(name, _as_dict(command), source) for name, command in named)
     return AgentSettings(
         instructions=tuple(
-            (base, pattern, agent_path.scope) for pattern in _texts(values.get("instructions"))
+            (base, pattern, agent_path.scope)
+            for pattern in _string_list(values.get("instructions"))
         ),
         commands=tuple(command for command in commands if command is not None),
     )
@@ -249,7 +252,7 @@ _SETTINGS: dict[str, Callable[[dict[str, Any], AgentPath], AgentSettings]] = {
 }
 
 
-def _merged(below: AgentSettings, above: AgentSettings) -> AgentSettings:
+def _merge(below: AgentSettings, above: AgentSettings) -> AgentSettings:
     return AgentSettings(
         context_names=above.context_names or below.context_names,
         fallback_names=above.fallback_names or below.fallback_names,
@@ -262,30 +265,30 @@ def _merged(below: AgentSettings, above: AgentSettings) -> AgentSettings:
 
 def _install_paths(values: dict[str, Any]) -> Iterator[Path]:
     """Yield the folders of installed plugins; each has one entry, or one per scope."""
-    for entry in _object(values.get("plugins")).values():
+    for entry in _as_dict(values.get("plugins")).values():
         for installation in entry if isinstance(entry, list) else [entry]:
-            path = _object(installation).get("installPath")
+            path = _as_dict(installation).get("installPath")
             if isinstance(path, str) and os.path.isabs(path):  # noqa: PTH117
                 yield Path(path)
 
 
-def _object(value: object) -> dict[str, Any]:
+def _as_dict(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _string_list(value: object) -> tuple[str, ...]:
     listed: Iterable[object] = value if isinstance(value, list) else [value]
     return tuple(text for text in listed if isinstance(text, str) and text)
 
 
-def _names(value: object) -> tuple[str, ...]:
+def _file_names(value: object) -> tuple[str, ...]:
     """Return names of files; a path could lead out of the directory."""
-    return tuple(name for name in _texts(value) if "/" not in name and "\\" not in name)
+    return tuple(name for name in _string_list(value) if "/" not in name and "\\" not in name)
 
 
 def _variables(value: object) -> dict[str, str]:
     return {
         name: str(variable)
-        for name, variable in _object(value).items()
+        for name, variable in _as_dict(value).items()
         if isinstance(variable, str | int) and name.isidentifier()
     }

@@ -61,11 +61,13 @@ def find_prompt_files(
     """
     folders = [*(directory / ".pi" for directory in trusted), agent_dir]
     return PromptFiles(
-        system=_first(folders, "SYSTEM.md", warn) if system is None else text_or_file(system, cwd),
+        system=_first_text(folders, "SYSTEM.md", warn)
+        if system is None
+        else text_or_file(system, cwd),
         append=(
             "\n\n".join(text_or_file(text, cwd) for text in append)
             if append
-            else _first(folders, "APPEND_SYSTEM.md", warn)
+            else _first_text(folders, "APPEND_SYSTEM.md", warn)
         ),
     )
 
@@ -84,7 +86,7 @@ def text_or_file(value: str, cwd: Path) -> str:
         raise BadResource(f"Cannot read {path}: {error.message}.", hint=error.hint) from error
 
 
-def _first(folders: Sequence[Path], name: str, warn: Warn) -> str:
+def _first_text(folders: Sequence[Path], name: str, warn: Warn) -> str:
     for folder in folders:
         if is_file(folder / name):
             try:
@@ -116,9 +118,9 @@ class Selection(Record):
         plain = [entry for entry in entries if entry[:1] not in ("!", "+", "-")]
         return cls(
             base=base,
-            paths=tuple(path for entry in plain for path in _expanded(_resolved(entry, base))),
-            forced=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "+"),
-            without=tuple(_resolved(entry[1:], base) for entry in entries if entry[:1] == "-"),
+            paths=tuple(path for entry in plain for path in _expand(_resolve(entry, base))),
+            forced=tuple(_resolve(entry[1:], base) for entry in entries if entry[:1] == "+"),
+            without=tuple(_resolve(entry[1:], base) for entry in entries if entry[:1] == "-"),
             patterns=tuple(entry[1:] for entry in entries if entry[:1] == "!"),
         )
 
@@ -141,12 +143,12 @@ class Selection(Record):
             return True
         from pi.coding.resources.ignore import compile_glob  # lazy: most lists have no patterns
 
-        names = set(_names(path, (root, self.base)))
+        names = set(_matchable_names(path, (root, self.base)))
         globs = (compile_glob(pattern.removeprefix("./").rstrip("/")) for pattern in self.patterns)
         return not any(glob.fullmatch(name) for glob in globs for name in names)
 
 
-def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
+def _matchable_names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
     """Yield the names of a file that patterns may match: relative, absolute, or its base name."""
     paths: list[PurePath] = [path, PurePath(path.name)]
     paths += (path.relative_to(root) for root in roots if path.is_relative_to(root))
@@ -155,7 +157,7 @@ def _names(path: Path, roots: Sequence[Path]) -> Iterator[str]:
         yield from (folder.as_posix() for folder in candidate.parents)
 
 
-def _expanded(path: Path) -> tuple[Path, ...]:
+def _expand(path: Path) -> tuple[Path, ...]:
     """Return the path, or the sorted matches if it is a pattern."""
     if not _PATTERN & set(str(path)) or path.exists():
         return (path,)
@@ -168,7 +170,7 @@ def _expanded(path: Path) -> tuple[Path, ...]:
         return (path,)
 
 
-def _resolved(entry: str, base: Path) -> Path:
+def _resolve(entry: str, base: Path) -> Path:
     return base / expand_home(entry, strict=False)
 
 
@@ -313,7 +315,9 @@ def _admitted_skills(
         *named_places(options.skill_paths, search.cwd),
         *(_skill_places(search, directories, selections, agents) if options.skills else ()),
     ]
-    skills = find_skills(_existing(locations, "Skill", warn), warn, partial(_admits, selections))
+    skills = find_skills(
+        _existing_places(locations, "Skill", warn), warn, partial(_admits, selections)
+    )
     admits = search.names.admits
     return tuple(
         skill for skill in skills if skill.source.source == "cli" or admits(skill.skill.name)
@@ -332,7 +336,7 @@ def _admitted_prompts(
         *named_places(options.prompt_paths, search.cwd),
         *(_prompt_places(search, directories, selections) if options.prompts else ()),
     ]
-    existing = _existing(locations, "Prompt template", warn)
+    existing = _existing_places(locations, "Prompt template", warn)
     admits = partial(_admits, selections)
     prompts = find_prompts(existing, warn, admits)
     if not options.prompts:
@@ -359,7 +363,7 @@ def _skill_places(
     yield Place(path=search.agent_dir / "skills")
     if search.use.of_user(SHARED):
         yield Place(path=search.home / ".agents" / "skills")
-    yield from _listed(selections)
+    yield from _listed_places(selections)
     yield from search.extra
     yield from (location for location in agents.places("skills") if location.source != SHARED)
 
@@ -381,7 +385,7 @@ def _prompt_places(
         base = directory / ".pi"
         yield Place(path=base / "prompts", scope="project", base=base)
     yield Place(path=search.agent_dir / "prompts", base=search.agent_dir)
-    yield from _listed(selections)
+    yield from _listed_places(selections)
     yield from search.extra_prompts
 
 
@@ -394,13 +398,13 @@ def _selections(search: ResourceSearch, name: str) -> tuple[Selection, Selection
     )
 
 
-def _listed(selections: Sequence[Selection]) -> Iterator[Place]:
+def _listed_places(selections: Sequence[Selection]) -> Iterator[Place]:
     project, user = selections
     yield from project.places("project")
     yield from user.places("user")
 
 
-def _existing(locations: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
+def _existing_places(locations: Sequence[Place], what: str, warn: Warn) -> Iterator[Place]:
     """Yield existing places; warn about missing ones unless they are default places."""
     for location in locations:
         if location.source == "auto" or location.source in AGENTS or path_exists(location.path):

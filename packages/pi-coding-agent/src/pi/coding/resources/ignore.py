@@ -58,18 +58,18 @@ def compile_glob(
     """
     flags = re.DOTALL | (re.IGNORECASE if ignore_case else 0)
     try:
-        alternatives = expand_braces(pattern) if braces else [_checked(pattern)]
+        alternatives = expand_braces(pattern) if braces else [_check_size(pattern)]
     except PatternTooLarge:
         return _NEVER
     try:
-        return re.compile("|".join(map(_expression, alternatives)), flags)
+        return re.compile("|".join(map(_pattern_expression, alternatives)), flags)
     except re.error:  # such as the range [z-a]
         return re.compile(re.escape(pattern), flags)
 
 
 def expand_braces(pattern: str) -> list[str]:
     """Expand ``pattern`` to patterns without braces. Raises ``PatternTooLarge``."""
-    waiting, expanded, looked_at = [_checked(pattern)], list[str](), 0
+    waiting, expanded, looked_at = [_check_size(pattern)], list[str](), 0
     while waiting:
         text = waiting.pop()
         looked_at += len(text)
@@ -79,20 +79,20 @@ def expand_braces(pattern: str) -> list[str]:
             start, end = span
             waiting += (
                 text[:start] + choice + text[end + 1 :]
-                for choice in reversed(_choices(text[start + 1 : end]))
+                for choice in reversed(_split_choices(text[start + 1 : end]))
             )
         if len(waiting) + len(expanded) > MAX_ALTERNATIVES or looked_at > MAX_EXPANDED_LENGTH:
             raise PatternTooLarge(f"its braces expand to more than {MAX_ALTERNATIVES} patterns")
     return expanded
 
 
-def _checked(pattern: str) -> str:
+def _check_size(pattern: str) -> str:
     if len(pattern) > MAX_PATTERN_LENGTH:
         raise PatternTooLarge(f"it is longer than {MAX_PATTERN_LENGTH} characters")
     return pattern
 
 
-def _units(pattern: str) -> Iterator[tuple[int, str]]:
+def _split_units(pattern: str) -> Iterator[tuple[int, str]]:
     """Yield escaped characters, character classes and single characters with their positions."""
     start = 0
     while start < len(pattern):
@@ -116,7 +116,7 @@ def _first_braces(text: str) -> tuple[int, int] | None:
     """Return the positions of the first balanced pair of braces."""
     opened: list[int] = []
     closed: list[tuple[int, int]] = []
-    for position, unit in _units(text):
+    for position, unit in _split_units(text):
         if unit == "{":
             opened.append(position)
         elif unit == "}" and opened:
@@ -124,10 +124,10 @@ def _first_braces(text: str) -> tuple[int, int] | None:
     return min(closed, default=None)
 
 
-def _choices(inside: str) -> list[str]:
+def _split_choices(inside: str) -> list[str]:
     """Split at commas, except inside inner braces."""
     parts, depth = [""], 0
-    for _, unit in _units(inside):
+    for _, unit in _split_units(inside):
         depth += (unit == "{") - (unit == "}")
         if unit == "," and depth == 0:
             parts.append("")
@@ -136,7 +136,7 @@ def _choices(inside: str) -> list[str]:
     return parts
 
 
-def _expression(pattern: str) -> str:
+def _pattern_expression(pattern: str) -> str:
     """Return the expression for a pattern without braces."""
     first, *others = _runs(pattern)
     if not others:
@@ -169,7 +169,7 @@ def _runs(pattern: str) -> list[list[str]]:
 def _parts(pattern: str) -> Iterator[list[str]]:
     """Yield the units of each part of a path."""
     part: list[str] = []
-    for _, unit in _units(pattern):
+    for _, unit in _split_units(pattern):
         if unit in ("/", "\\/"):
             yield part
             part = []
@@ -274,7 +274,7 @@ class IgnoreTree:
 
 def parse_ignore_rules(text: str, *, base: str = "", lead: str = "") -> Rules:
     """Parse the rules of a file; empty lines and comments are skipped."""
-    rules = (_rule(line, base, lead) for line in text.splitlines())
+    rules = (_parse_rule(line, base, lead) for line in text.splitlines())
     return tuple(islice((rule for rule in rules if rule is not None), MAX_RULES))
 
 
@@ -322,7 +322,7 @@ def _rules_above(root: Path, repository: Path, home: Path) -> Rules:
     return rules
 
 
-def _rule(line: str, base: str, lead: str) -> IgnoreRule | None:
+def _parse_rule(line: str, base: str, lead: str) -> IgnoreRule | None:
     line = _without_blanks(line)
     if not line or line.startswith("#"):
         return None
@@ -386,17 +386,17 @@ class _Names:
         if part == "**":
             for base in folders:
                 yield base
-                yield from (path for path in self._counted(walk_below(base)) if is_folder(path))
+                yield from (path for path in self._limit_paths(walk_below(base)) if is_folder(path))
         elif not _WILD & set(part):
-            paths = self._counted(base / part for base in folders)
+            paths = self._limit_paths(base / part for base in folders)
             yield from (path for path in paths if os.path.lexists(path))
         else:
             glob = compile_glob(part, braces=False)
             for base in folders:
-                paths = self._counted(entries_of(base))
+                paths = self._limit_paths(entries_of(base))
                 yield from (path for path in paths if glob.fullmatch(path.name))
 
-    def _counted(self, paths: Iterable[Path]) -> Iterator[Path]:
+    def _limit_paths(self, paths: Iterable[Path]) -> Iterator[Path]:
         for path in paths:
             self._remaining -= 1
             if self._remaining < 0:

@@ -87,17 +87,17 @@ def find_context_files(
     In each directory, instructions of other agents follow those of pi.
     """
     reader = _Reader(search, warn, agents)
-    for candidate in _candidates(search, agents):
+    for candidate in _find_candidates(search, agents):
         reader.add(candidate)
     return ContextFiles(files=tuple(reader.files))
 
 
-def _candidates(search: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
+def _find_candidates(search: InstructionSearch, agents: AgentFiles | None) -> Iterator[_Candidate]:
     directories = (*reversed(search.cwd.parents), search.cwd)
     own = context_files((search.agent_dir, *directories))
     if (path := own.get(search.agent_dir)) is not None:
         yield _Candidate(path=path, scope="user", imports=_has_imports(path), is_own=True)
-    for path in _markdown(search.agent_dir / "instructions"):
+    for path in _markdown_files(search.agent_dir / "instructions"):
         yield _Candidate(path=path, scope="user", imports=True)
     agent_paths = () if agents is None else tuple(agents.paths("instructions"))
     if agents is not None:
@@ -112,7 +112,9 @@ def _candidates(search: InstructionSearch, agents: AgentFiles | None) -> Iterato
             )
         if agents is not None and directory in agents.directories:
             others = [
-                agent_path for agent_path in agent_paths if _base(agent_path.path) == directory
+                agent_path
+                for agent_path in agent_paths
+                if _base_directory(agent_path.path) == directory
             ]
             yield from _of_directory(directory, agents, others, has_own=directory in own)
     if agents is not None:
@@ -122,7 +124,7 @@ def _candidates(search: InstructionSearch, agents: AgentFiles | None) -> Iterato
 def _of_user(agents: AgentFiles, instructions: Iterable[AgentPath]) -> Iterator[_Candidate]:
     for instruction in instructions:
         if instruction.scope == "user":
-            yield from _expanded(instruction)
+            yield from _expand(instruction)
     for plugin in agents.plugins:
         for name in plugin.context:
             yield _Candidate(path=plugin.root / name, scope=plugin.scope, imports=True)
@@ -140,7 +142,7 @@ def _of_directory(
         yield _Candidate(path=directory / name, imports=True)
     for other in others:
         if other.scope == "project":
-            yield from _expanded(other)
+            yield from _expand(other)
 
 
 def _of_project(search: InstructionSearch, agents: AgentFiles) -> Iterator[_Candidate]:
@@ -148,11 +150,11 @@ def _of_project(search: InstructionSearch, agents: AgentFiles) -> Iterator[_Cand
     if nearest := first_file(own):
         yield _Candidate(path=nearest, imports=True)
     if search.cwd in agents.directories:
-        for path in _markdown(search.cwd / PROJECT_FOLDER / "instructions"):
+        for path in _markdown_files(search.cwd / PROJECT_FOLDER / "instructions"):
             yield _Candidate(path=path, imports=True)
     for base, pattern, scope in agents.settings.instructions:
         if "://" not in pattern:  # instructions from the network are not fetched
-            for path in _matching(base, pattern):
+            for path in _matching_files(base, pattern):
                 yield _Candidate(path=path, scope=scope, is_named=True)
     for agent_path in (*agents.paths("rules"), *_cline(search, agents)):
         inside = (p for p in entries_of(agent_path.path) if p.suffix in (".md", ".mdc"))
@@ -171,12 +173,12 @@ def _cline(search: InstructionSearch, agents: AgentFiles) -> Iterator[AgentPath]
             yield AgentPath(agent="cline", path=nearest, scope="project")
 
 
-def _base(path: Path) -> Path:
+def _base_directory(path: Path) -> Path:
     """Return the directory that a path such as ``DIRECTORY/.claude/CLAUDE.md`` is for."""
     return path.parent.parent if path.parent.name.startswith(".") else path.parent
 
 
-def _expanded(instruction: AgentPath) -> Iterator[_Candidate]:
+def _expand(instruction: AgentPath) -> Iterator[_Candidate]:
     """Yield a file, or the instruction files of a folder."""
     if is_folder(instruction.path):
         for path in entries_of(instruction.path):
@@ -193,11 +195,11 @@ def _has_imports(path: Path) -> bool:
     return path.name.startswith(("CLAUDE", "GEMINI"))
 
 
-def _markdown(folder: Path) -> list[Path]:
+def _markdown_files(folder: Path) -> list[Path]:
     return [path for path in entries_of(folder) if path.suffix == ".md"]
 
 
-def _matching(base: Path, pattern: str) -> Iterable[Path]:
+def _matching_files(base: Path, pattern: str) -> Iterable[Path]:
     if not set("*?[{") & set(pattern):
         return (base / pattern,)
     from pi.coding.resources.ignore import matching_paths  # lazy: few projects have patterns
@@ -231,7 +233,7 @@ class _Reader:
             self._warn(f"{candidate.path} was not read: it is outside of the project.")
             return
         try:
-            content = self._content(candidate, read_text(candidate.path))
+            content = self._instruction_text(candidate, read_text(candidate.path))
         except BadResource as error:
             self._warn(f"Could not read {candidate.path}: {error.message}")
             return
@@ -283,7 +285,7 @@ class _Reader:
         own = os.path.realpath(self._where.home / ".claude")
         return accepted and real.endswith(".md") and Path(real).is_relative_to(own)
 
-    def _content(self, candidate: _Candidate, text: str) -> str:
+    def _instruction_text(self, candidate: _Candidate, text: str) -> str:
         if candidate.agent:
             from pi.coding.resources.rules import parse_rule  # lazy: most projects have no rules
 

@@ -47,7 +47,7 @@ class Where(Record):
 
     def scope(self, path: Path) -> Literal["user", "project"]:
         """Return whether a file belongs to the user or to the project."""
-        return "project" if path.is_relative_to(self.project) and not self._own(path) else "user"
+        return "project" if path.is_relative_to(self.project) and not self._is_own(path) else "user"
 
     def allows(self, path: Path) -> bool:
         """Whether a file may be read or a folder listed: it is the user's own, or trusted."""
@@ -59,7 +59,7 @@ class Where(Record):
             return self.use.in_project(source)
         return self.use.of_user(source)
 
-    def _own(self, path: Path) -> bool:
+    def _is_own(self, path: Path) -> bool:
         """Whether ``path`` is the user's own even if the home directory is a repository or project.
 
         True for the agent directory, and for folders such as ``~/.claude`` unless ``cwd`` is
@@ -139,7 +139,7 @@ def load_kind(
                 continue
             if not is_file(path):
                 continue
-            value = _parsed(kind, path, warn)
+            value = _parse(kind, path, warn)
             if value is None:
                 continue
             key = kind.key(value)
@@ -164,7 +164,7 @@ def load_kind(
     return tuple(items)
 
 
-def _parsed(kind: ResourceKind, path: Path, warn: Warn) -> Any:
+def _parse(kind: ResourceKind, path: Path, warn: Warn) -> Any:
     try:
         value = kind.parse(read_text(path), path)
         if warning := getattr(value, "problem", ""):

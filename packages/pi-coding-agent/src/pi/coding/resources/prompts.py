@@ -81,7 +81,7 @@ def find_prompts(
             if not admits(path, location):
                 continue
             try:
-                template = _template(path, read_document(path), location.info(path))
+                template = _make_template(path, read_document(path), location.info(path))
             except BadResource as error:
                 warn(f"Prompt template {path} was not loaded: {error.message}")
                 continue
@@ -94,7 +94,7 @@ def find_prompts(
 
 def parse_template(text: str, path: Path) -> PromptTemplate:
     """Parse the text of a template file. Raises ``BadResource``."""
-    return _template(path, parse_document(text), Place(path=path).info(path))
+    return _make_template(path, parse_document(text), Place(path=path).info(path))
 
 
 def template_files(root: Path) -> Iterator[Path]:
@@ -120,7 +120,7 @@ def expand_prompt(
     template, arguments = match
     if template.syntax != "pi":
         return fill_command(template.content, arguments, template.syntax)
-    return _filled(template, split_arguments(arguments), more or {})
+    return _fill(template, split_arguments(arguments), more or {})
 
 
 def find_template(
@@ -204,11 +204,11 @@ def substitute(
         if match["variable"] is not None:
             return (values or {}).get(match["variable"], match[0])
         if match["place"] is not None:
-            return _argument(arguments, match["place"])
+            return _positional_argument(arguments, match["place"])
         if match["all"] is not None:
             return everything
         if match["number"] is not None:
-            return _argument(arguments, match["number"]) or match["number_default"]
+            return _positional_argument(arguments, match["number"]) or match["number_default"]
         if match["all_default"] is not None:
             return everything or match["all_default"]
         start = max(int(match["start"]) - 1, 0)
@@ -218,16 +218,18 @@ def substitute(
     return re.sub(_PLACEHOLDER, filled, content)
 
 
-def _filled(template: PromptTemplate, arguments: Sequence[str], more: Mapping[str, str]) -> str:
+def _fill(template: PromptTemplate, arguments: Sequence[str], more: Mapping[str, str]) -> str:
     names = variables(template.content)
-    named, others = _divided(names, arguments)
+    named, others = _divide_arguments(names, arguments)
     values = {**more, **named}
     if missing := [name for name in names if name not in values]:
         raise MissingValues(template.name, missing)
     return substitute(template.content, others, values)
 
 
-def _divided(names: Sequence[str], arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _divide_arguments(
+    names: Sequence[str], arguments: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
     """Return the values of the variables ``names``, and the positional arguments.
 
     Variables without ``name=value`` get the positional arguments in order.
@@ -239,16 +241,16 @@ def _divided(names: Sequence[str], arguments: Sequence[str]) -> tuple[dict[str, 
     return dict(in_turn) | named, others
 
 
-def _argument(arguments: Sequence[str], number: str) -> str:
+def _positional_argument(arguments: Sequence[str], number: str) -> str:
     index = int(number) - 1
     return arguments[index] if 0 <= index < len(arguments) else ""
 
 
-def _hint(content: str) -> str:
+def _argument_hint(content: str) -> str:
     return " ".join(f"<{name}>" for name in variables(content))
 
 
-def _template(path: Path, document: Document, source: SourceInfo) -> PromptTemplate:
+def _make_template(path: Path, document: Document, source: SourceInfo) -> PromptTemplate:
     description = document.meta.get("description")
     lines = (line.strip() for line in document.body.splitlines())
     first_line = next(filter(None, lines), "")
@@ -259,7 +261,7 @@ def _template(path: Path, document: Document, source: SourceInfo) -> PromptTempl
         name=path.stem,
         description=description if isinstance(description, str) and description else first_line,
         content=document.body,
-        argument_hint=hint if isinstance(hint, str) else _hint(document.body),
+        argument_hint=hint if isinstance(hint, str) else _argument_hint(document.body),
         source=source,
     )
 
@@ -286,7 +288,7 @@ def find_commands(
             if not admits(path, location):
                 continue
             try:
-                command = _command(path, location)
+                command = _load_command(path, location)
             except BadResource as error:
                 warn(f"Command {path} was not loaded: {error.message}")
                 continue
@@ -325,9 +327,9 @@ def named_command(
     )
 
 
-def _command(path: Path, location: Place) -> PromptTemplate | None:
+def _load_command(path: Path, location: Place) -> PromptTemplate | None:
     text = read_text(path)
-    name = _name(path, location)
+    name = _command_name(path, location)
     if path.suffix == ".toml":
         return _from_toml(name, text, location.info(path))
     template = parse_template(text, path)
@@ -345,7 +347,7 @@ def _command(path: Path, location: Place) -> PromptTemplate | None:
     )
 
 
-def _name(path: Path, location: Place) -> str:
+def _command_name(path: Path, location: Place) -> str:
     last = path.name.removesuffix(COPILOT) if path.name.endswith(COPILOT) else path.stem
     folders = path.parent.relative_to(location.folder).parts
     return ":".join(part for part in (location.prefix, *folders, last) if part)

@@ -67,10 +67,10 @@ def parse_rule(text: str, path: Path) -> Rule:
     # Windsurf writes ``trigger: always_on``; old files have no front matter.
     always = meta.get("alwaysApply") is True or meta.get("trigger") == "always_on"
     return Rule(
-        name=_name(path),
+        name=_rule_name(path),
         path=str(path),
         content=document.body.strip(),
-        description=_text(meta.get("description")),
+        description=_text_or_empty(meta.get("description")),
         globs=_split(_first_of(meta, "globs", "paths")),
         always_apply=always or path.name in LEGACY_FILES.values(),
         condition=conditions[0] if conditions else "",
@@ -111,11 +111,11 @@ def _by_lines(text: str) -> Document:
     return Document(meta=meta, body=body, has_meta=True)
 
 
-def _name(path: Path) -> str:
+def _rule_name(path: Path) -> str:
     return path.stem.lstrip(".") if path.suffix else path.name.lstrip(".")
 
 
-def _text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
@@ -137,23 +137,23 @@ def _split(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _pi(search: Where) -> Iterator[Path]:
     if search.allows(folder := search.cwd / ".pi" / "rules"):
-        yield from _files(folder)
-    yield from _files(search.agent_dir / "rules")
+        yield from _rule_files(folder)
+    yield from _rule_files(search.agent_dir / "rules")
 
 
 def _cursor(search: Where) -> Iterator[Path]:
     """Yield rules of the user before those of the project, as in the original."""
     if search.cwd != search.home:
-        yield from _files(search.home / ".cursor" / "rules")
+        yield from _rule_files(search.home / ".cursor" / "rules")
     if search.allows(folder := search.cwd / ".cursor" / "rules"):
-        yield from _files(folder)
+        yield from _rule_files(folder)
     yield search.cwd / LEGACY_FILES["cursor"]
 
 
 def _windsurf(search: Where) -> Iterator[Path]:
     yield search.home / ".codeium" / "windsurf" / "memories" / GLOBAL_RULES
     if search.allows(folder := search.cwd / ".windsurf" / "rules"):
-        yield from (path for path in _files(folder) if path.suffix == ".md")
+        yield from (path for path in _rule_files(folder) if path.suffix == ".md")
     yield search.cwd / LEGACY_FILES["windsurf"]
 
 
@@ -164,28 +164,28 @@ def _cline(search: Where) -> Iterator[Path]:
         if path_exists(rules):
             # A directory above the project must be trusted itself: another user may own it.
             if directory == search.home or search.trusts(directory):
-                inside = (path for path in _files(rules) if path.suffix == ".md")
+                inside = (path for path in _rule_files(rules) if path.suffix == ".md")
                 yield from inside if rules.is_dir() else (rules,)
             return
 
 
-def _files(folder: Path) -> list[Path]:
+def _rule_files(folder: Path) -> list[Path]:
     return [path for path in entries_of(folder) if path.suffix in (".md", ".mdc")]
 
 
-def _renamed(rule: Rule, agent: str, used: Rule) -> Rule | None:
+def _rename(rule: Rule, agent: str, used: Rule) -> Rule | None:
     # Projects often repeat the same rules for every agent.
     return None if rule.content == used.content else replace(rule, name=f"{agent}-{rule.name}")
 
 
-RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name, renamed=_renamed)
+RULES = ResourceKind(name=KIND, parse=parse_rule, key=lambda rule: rule.name, renamed=_rename)
 
 RULE_SOURCES = (
     ResourceSource(kind=KIND, name="pi", priority=100, find=_pi),
-    agent_source(KIND, "claude", 80, ".claude/rules", _files),
-    agent_source(KIND, "codex", 70, ".codex/rules", _files),
-    agent_source(KIND, "agents", 70, ".agents/rules", _files),
-    agent_source(KIND, "gemini", 60, ".gemini/rules", _files),
+    agent_source(KIND, "claude", 80, ".claude/rules", _rule_files),
+    agent_source(KIND, "codex", 70, ".codex/rules", _rule_files),
+    agent_source(KIND, "agents", 70, ".agents/rules", _rule_files),
+    agent_source(KIND, "gemini", 60, ".gemini/rules", _rule_files),
     ResourceSource(kind=KIND, name="cursor", priority=50, find=_cursor),
     ResourceSource(kind=KIND, name="windsurf", priority=50, find=_windsurf),
     ResourceSource(kind=KIND, name="cline", priority=40, find=_cline),

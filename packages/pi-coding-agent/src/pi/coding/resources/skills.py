@@ -84,7 +84,7 @@ def load_skill(path: Path, warn: Warn) -> Skill | None:
     """Load a skill. Returns ``None`` with a warning if it is broken."""
     try:
         document = read_document(path)
-        return _skill(path, document, warn)
+        return _make_skill(path, document, warn)
     except BadResource as error:
         warn(f"Skill {path} was not loaded: {error.message}")
         return None
@@ -92,7 +92,7 @@ def load_skill(path: Path, warn: Warn) -> Skill | None:
 
 def parse_skill(text: str, path: Path) -> Skill:
     """Parse the text of a skill file. Raises ``BadResource``."""
-    return _skill(path, parse_document(text), log.info)
+    return _make_skill(path, parse_document(text), log.info)
 
 
 def skill_files(root: Path) -> Iterator[Path]:
@@ -101,11 +101,11 @@ def skill_files(root: Path) -> Iterator[Path]:
         yield single
     else:
         folder = _Folder(root)
-        yield from _loose(folder)
-        yield from _folders(folder, MAX_DEPTH, {os.path.realpath(root)})
+        yield from _loose_files(folder)
+        yield from _skill_folders(folder, MAX_DEPTH, {os.path.realpath(root)})
 
 
-def _skill(path: Path, document: Document, warn: Warn) -> Skill:
+def _make_skill(path: Path, document: Document, warn: Warn) -> Skill:
     meta = document.meta
     name = meta.get("name")
     if not isinstance(name, str) or not name.strip():
@@ -157,14 +157,14 @@ class _Folder:
         return is_ignored(f"{self._base}{entry.name}", self._rules, is_folder=is_folder(entry))
 
 
-def _loose(root: _Folder) -> Iterator[Path]:
+def _loose_files(root: _Folder) -> Iterator[Path]:
     """Yield Markdown files directly in a folder of skills, except README files."""
     for entry in root.entries():
         if entry.suffix == ".md" and entry.stem.upper() != "README" and is_file(entry):
             yield entry
 
 
-def _folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
+def _skill_folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
     for folder in root.entries():
         if folder.name in SKIPPED_FOLDERS or folder.name.startswith(".") or not is_folder(folder):
             continue
@@ -176,4 +176,4 @@ def _folders(root: _Folder, depth: int, seen: set[str]) -> Iterator[Path]:
             if len(seen) > MAX_FOLDERS:
                 log.warning("%s: too many folders; the rest is not searched for skills", folder)
                 return
-            yield from _folders(root.below(folder), depth - 1, seen)
+            yield from _skill_folders(root.below(folder), depth - 1, seen)

@@ -90,7 +90,7 @@ def read_prompts(path: Path) -> list[str]:
     with open_regular(path, buffering=_READ_AHEAD) as file:
         lines = (line for line in lines_of(file) if isinstance(line, bytes))
         texts = (
-            _words(read_object(line) or {})
+            _message_text(read_object(line) or {})
             for role, _, line in _relevant_lines(lines)
             if role == "user"
         )
@@ -112,13 +112,13 @@ def summary_of_lines(header: Json, lines: Iterable[bytes]) -> SessionSummary:
             case _:
                 count, last = count + 1, timestamp
                 if first is None and role == "user":
-                    message_text = _words(read_object(line) or {})
+                    message_text = _message_text(read_object(line) or {})
                     first = one_line(message_text[: 2 * FIRST_MESSAGE])[:FIRST_MESSAGE]
     return SessionSummary(
         id=header["id"],
-        cwd=_text(header, "cwd"),
-        created_ms=milliseconds(_text(header, "timestamp")),
-        parent=_text(header, "parentSession") or None,
+        cwd=_text_field(header, "cwd"),
+        created_ms=milliseconds(_text_field(header, "timestamp")),
+        parent=_text_field(header, "parentSession") or None,
         name=name,
         first_message=first or "",
         message_count=count,
@@ -144,12 +144,12 @@ def _relevant_lines(lines: Iterable[bytes]) -> Iterator[tuple[str, str, bytes]]:
         elif not _IRRELEVANT.match(line) and (data := read_object(line)) is not None:
             match data:
                 case {"type": "message", "message": {"role": str(role)}}:
-                    yield role, _text(data, "timestamp"), line
+                    yield role, _text_field(data, "timestamp"), line
                 case {"type": "session_info"}:
                     yield "session_info", "", line
 
 
-def _words(entry: Json) -> str:
+def _message_text(entry: Json) -> str:
     match entry:
         case {"message": {"content": str(text)}}:
             content_text = text
@@ -164,7 +164,7 @@ def _words(entry: Json) -> str:
     return content_text
 
 
-def _text(data: Json, key: str) -> str:
+def _text_field(data: Json, key: str) -> str:
     value = data.get(key)
     return value if isinstance(value, str) else ""
 
@@ -260,7 +260,7 @@ class SessionCatalog:
 
         Its folder may also contain sessions of other directories: ``/a/b`` and ``/a-b`` share one.
         """
-        listed = self._listed([session_directory(self._agent_dir, cwd, custom=self.custom)])
+        listed = self._list_folders([session_directory(self._agent_dir, cwd, custom=self.custom)])
         recorded = {session.summary.cwd for session in listed}
         matching_cwds = {
             recorded_cwd
@@ -272,13 +272,15 @@ class SessionCatalog:
     def in_all_directories(self) -> list[ListedSession]:
         """Return the sessions of all working directories."""
         if self.custom is not None:
-            return self._listed([self.custom])
-        return self._listed(_folders(self._agent_dir / SESSIONS))
+            return self._list_folders([self.custom])
+        return self._list_folders(_project_folders(self._agent_dir / SESSIONS))
 
-    def _listed(self, folders: Iterable[Path]) -> list[ListedSession]:
+    def _list_folders(self, folders: Iterable[Path]) -> list[ListedSession]:
         by_real_path = {os.path.realpath(folder): folder for folder in folders}
-        files = [file for real, folder in by_real_path.items() for file in _files(folder, real)]
-        rows = self._rows(files, set(by_real_path))
+        files = [
+            file for real, folder in by_real_path.items() for file in _session_files(folder, real)
+        ]
+        rows = self._index_rows(files, set(by_real_path))
         sessions = {
             # Links first, so that the file itself replaces them.
             file.real: ListedSession(path=file.path, size=file.size, summary=summary)
@@ -287,7 +289,7 @@ class SessionCatalog:
         }
         return sorted(sessions.values(), key=lambda session: -session.summary.active_ms)
 
-    def _rows(self, files: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
+    def _index_rows(self, files: list[_Found], folders: set[str]) -> dict[str, IndexRow]:
         """Return a row for every readable file: from the index, or read now and added to it."""
         index = load_index(self._agent_dir)
         rows: dict[str, IndexRow] = {}
@@ -313,7 +315,7 @@ def is_same_directory(one: str, other: str) -> bool:
     return one == other or os.path.realpath(one) == os.path.realpath(other)
 
 
-def _folders(root: Path) -> list[Path]:
+def _project_folders(root: Path) -> list[Path]:
     """Return the folders of all projects; links first, so that the folder itself replaces them."""
     try:
         with os.scandir(root) as entries:
@@ -325,7 +327,7 @@ def _folders(root: Path) -> list[Path]:
     ]
 
 
-def _files(folder: Path, real_folder: str) -> Iterator[_Found]:
+def _session_files(folder: Path, real_folder: str) -> Iterator[_Found]:
     """Yield the session files of a folder, judged by name."""
     try:
         with os.scandir(folder) as entries:

@@ -96,7 +96,7 @@ def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> li
     ``leaf`` is the end of the path; without it, the leaf of the log.
     """
     with _gc_disabled():
-        return _shown(log, log.tree.path(log.leaf if leaf is ... else leaf))
+        return _visible_messages(log, log.tree.path(log.leaf if leaf is ... else leaf))
 
 
 def message_of(entry: Entry) -> SessionMessage | None:
@@ -141,7 +141,7 @@ def chosen_thinking_level(log: SessionLog) -> str | None:
 
     Files of other programs and old versions have none: the level of the settings is used then.
     """
-    for entry in _latest(log, "thinking_level_change"):
+    for entry in _latest_entries(log, "thinking_level_change"):
         if isinstance(entry, ThinkingLevelChange):
             return entry.thinking_level
     return None
@@ -152,7 +152,7 @@ def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
     return chosen_model(log) is not None, chosen_thinking_level(log) is not None
 
 
-def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
+def _visible_messages(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
     edits = edits_on(log, path)
     boundary, compaction = latest_compaction(log, path)
     messages: list[SessionMessage] = []
@@ -162,14 +162,14 @@ def _shown(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
         messages.append(compaction_message(compaction))
         if (native := replayed(compaction)) is not None:
             messages.append(native)
-        kept_messages = _messages(log, path[first_kept(log, path) : boundary], edits)
+        kept_messages = _edited_messages(log, path[first_kept(log, path) : boundary], edits)
         # The compaction's own system message combines these.
         messages += [message for message in kept_messages if not isinstance(message, SystemMessage)]
-    messages += _messages(log, path[boundary + 1 :], edits)
+    messages += _edited_messages(log, path[boundary + 1 :], edits)
     return messages
 
 
-def _latest(log: SessionLog, *types: str) -> Iterator[Entry]:
+def _latest_entries(log: SessionLog, *types: str) -> Iterator[Entry]:
     """Yield entries of these types from the leaf up; no others are decoded."""
     outlines = log.tree.outlines
     return (
@@ -249,7 +249,9 @@ def first_kept(log: SessionLog, path: Sequence[int]) -> int:
     return next((n for n in range(boundary) if outlines[path[n]].id == first_id), boundary)
 
 
-def _messages(log: SessionLog, path: Sequence[int], edits: Edits) -> Iterator[SessionMessage]:
+def _edited_messages(
+    log: SessionLog, path: Sequence[int], edits: Edits
+) -> Iterator[SessionMessage]:
     for position in path:
         if (message := message_as_edited(log.at(position), edits)) is not None:
             yield message
@@ -330,11 +332,11 @@ _CHECKED_CHARACTERS = 64
 
 def convert_to_llm(messages: Iterable[SessionMessage]) -> list[Message]:
     """Convert messages for models. Converting two parts equals converting the whole."""
-    converted = (_converted(message) for message in messages)
+    converted = (_convert(message) for message in messages)
     return [message for message in converted if message is not None]
 
 
-def _converted(message: SessionMessage) -> Message | None:
+def _convert(message: SessionMessage) -> Message | None:
     match message:
         case (
             BashExecution(exclude_from_context=True)
@@ -348,7 +350,7 @@ def _converted(message: SessionMessage) -> Message | None:
         case UserMessage():
             return _with_readable_images(message)
         case _:
-            user_message = UserMessage(content=_content(message), timestamp=message.timestamp)
+            user_message = UserMessage(content=_llm_content(message), timestamp=message.timestamp)
             return _with_readable_images(user_message)
 
 
@@ -384,7 +386,7 @@ def _is_readable(block: Text | Image) -> bool:
     )
 
 
-def _content(message: OwnMessage) -> str | tuple[Text | Image, ...]:
+def _llm_content(message: OwnMessage) -> str | tuple[Text | Image, ...]:
     match message:
         case BashExecution():
             return blocks(bash_text(message))

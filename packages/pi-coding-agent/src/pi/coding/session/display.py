@@ -64,7 +64,7 @@ def display_transcript(
     items: list[Displayed] = []
     above: int | None = None
     for position in log.tree.upwards(log.leaf if end is None else end):
-        item = _displayed(log, position, shows)
+        item = _display(log, position, shows)
         if item is None:
             continue
         items.append(item)
@@ -76,7 +76,7 @@ def display_transcript(
     return DisplayTranscript(items=tuple(items), earlier=earlier, end=above if earlier else None)
 
 
-def _displayed(
+def _display(
     log: SessionLog, position: int, shows: Callable[[Custom], bool] | None
 ) -> Displayed | None:
     kind = log.tree.outlines[position].type
@@ -88,7 +88,7 @@ def _displayed(
         return None
     match log.at(position):
         case Custom(custom_type=type) as edited if type == EDITED:
-            return _divider(edited)
+            return _make_divider(edited)
         case Custom() as custom:
             return custom if shows is not None and shows(custom) else None
         case Compaction() as compaction:
@@ -102,7 +102,7 @@ def _displayed(
             return message
 
 
-def _divider(edited: Custom) -> CompactionSummaryMessage | None:
+def _make_divider(edited: Custom) -> CompactionSummaryMessage | None:
     with suppress(msgspec.ValidationError):  # an entry of another program
         marker = msgspec.convert(edited.data, _Edited)
         return CompactionSummaryMessage(
@@ -153,4 +153,4 @@ def _is_displayed(log: SessionLog, position: int, kind: str) -> bool:
             return True
         with suppress(*UNREADABLE):
             return _GLANCE.decode(line).message.role != "system"
-    return _displayed(log, position, None) is not None
+    return _display(log, position, None) is not None

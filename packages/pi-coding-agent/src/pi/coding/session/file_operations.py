@@ -72,13 +72,13 @@ def fork_at(source: SessionLog, leaf_id: str | None, location: SessionLocation) 
     """Copy the path up to and including an entry into a new session, with labels and artifacts."""
     positions = source.tree.path(None if leaf_id is None else source.tree.place(leaf_id))
     lines = [
-        _copied(source.line(position), source.tree.outlines[position]) for position in positions
+        _copy_line(source.line(position), source.tree.outlines[position]) for position in positions
     ]
     fork = new_session(
         location,
         parent=source.file if source.is_saved else None,
         lines=lines + _missing_labels(source, positions, location.stamps),
-        version=_version(source.header),
+        version=_newer_version(source.header),
     )
     _copy_artifacts(source.file, fork)
     return fork
@@ -99,8 +99,8 @@ def fork_file(
         id=id,
         id_lock=id_lock,
         parent=path,
-        lines=list(map(_copied, content.lines, content.outlines)),
-        version=_version(content.header),
+        lines=list(map(_copy_line, content.lines, content.outlines)),
+        version=_newer_version(content.header),
     )
     _copy_artifacts(path, fork)
     return fork
@@ -112,12 +112,12 @@ def _copy_artifacts(source: Path | None, fork: SessionLog) -> None:
         copy_artifacts(source, fork.file)
 
 
-def _version(header: SessionHeader) -> int:
+def _newer_version(header: SessionHeader) -> int:
     """Return the version of the source if it is newer than ours: its entries may be, too."""
     return max(header.version or SESSION_VERSION, SESSION_VERSION)
 
 
-def _copied(line: bytes, outline: Outline) -> bytes:
+def _copy_line(line: bytes, outline: Outline) -> bytes:
     """Return a line of the copy: unchanged, except that a session name is normalised."""
     if outline.type == "session_info" and (data := read_object(line)) is not None:
         name = data.get("name")

@@ -78,16 +78,16 @@ def resolve_session(
         if must_exist and not os.path.isfile(path):  # noqa: PTH113 - a prompt may be no valid path
             raise NoMatchingSession(text)
         return LocalMatch(path=path)
-    if match := _matching(text, catalog.in_directory(cwd)):
+    if match := _best_match(text, catalog.in_directory(cwd)):
         return LocalMatch(path=match.path)
-    if match := _matching(text, catalog.in_all_directories()):
+    if match := _best_match(text, catalog.in_all_directories()):
         return OtherDirectoryMatch(session=match)
     raise NoMatchingSession(text)
 
 
 def find_by_id(id: str, catalog: SessionCatalog, cwd: str) -> Path | None:
     """Return the session of this working directory with exactly this id, for ``--session-id``."""
-    match = _first(catalog.in_directory(cwd), lambda facts: facts.id == id)
+    match = _first_fitting(catalog.in_directory(cwd), lambda facts: facts.id == id)
     return match.path if match else None
 
 
@@ -124,14 +124,14 @@ def check_persistent(directory: Path | None, flag: str) -> None:
         )
 
 
-def _matching(text: str, sessions: Sequence[ListedSession]) -> ListedSession | None:
+def _best_match(text: str, sessions: Sequence[ListedSession]) -> ListedSession | None:
     """Return the session with this id, else the last used one with this prefix."""
-    return _first(sessions, lambda facts: facts.id == text) or _first(
+    return _first_fitting(sessions, lambda facts: facts.id == text) or _first_fitting(
         sessions, lambda facts: text != "" and facts.id.startswith(text)
     )
 
 
-def _first(
+def _first_fitting(
     sessions: Sequence[ListedSession], fits: Callable[[SessionSummary], bool]
 ) -> ListedSession | None:
     return next((session for session in sessions if fits(session.summary)), None)
@@ -220,7 +220,7 @@ def search_sessions(query: str, sessions: Sequence[ListedSession]) -> list[Liste
     first.
     """
     query_words = query.lower().split()
-    texts = {session.path: _shown(session) for session in sessions}
+    texts = {session.path: _searchable_text(session) for session in sessions}
     exact = [s for s in sessions if all(word in texts[s.path].lower() for word in query_words)]
     exact_paths = {session.path for session in exact}
     rest = [session for session in sessions if session.path not in exact_paths]
@@ -267,7 +267,7 @@ def prompts_of(catalog: SessionCatalog, cwd: str) -> list[str]:
     return list(prompts)
 
 
-def _shown(session: ListedSession) -> str:
+def _searchable_text(session: ListedSession) -> str:
     facts = session.summary
     return f"{facts.name or ''} {facts.first_message} {facts.cwd} {facts.id}"
 
@@ -277,7 +277,7 @@ def _first_passage(
 ) -> Passage | None:
     for line in lines:
         entry = read_object(line) or {}
-        for text in _texts(entry):
+        for text in _visible_texts(entry):
             if hit := pattern.search(text):
                 excerpt = text[max(hit.start() - EXCERPT_MARGIN, 0) : hit.end() + EXCERPT_MARGIN]
                 return Passage(
@@ -286,23 +286,23 @@ def _first_passage(
     return None
 
 
-def _texts(entry: Json) -> Iterator[str]:
+def _visible_texts(entry: Json) -> Iterator[str]:
     """Yield the visible text of an entry; prompts and data do not count."""
     match entry:
         case {"type": "message", "message": {"role": "bashExecution", "command": str(command)}}:
             yield command
         case {"type": "message", "message": {"role": str(role), "content": content}}:
             if role != "system":
-                yield from _words(content)
+                yield from _content_texts(content)
         case {"type": "custom_message", "content": content}:
-            yield from _words(content)
+            yield from _content_texts(content)
         case {"type": "compaction" | "branch_summary", "summary": str(summary)}:
             yield summary
         case _:
             return
 
 
-def _words(content: object) -> Iterator[str]:
+def _content_texts(content: object) -> Iterator[str]:
     match content:
         case str():
             yield content

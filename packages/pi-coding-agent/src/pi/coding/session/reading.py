@@ -139,7 +139,7 @@ def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[b
         if is_special_file(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
-            return [_whole(line, path, report) for line in lines_of(file)]
+            return [_readable_line(line, path, report) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
@@ -171,7 +171,9 @@ def _line_from(head: bytes, file: BinaryIO, limit: int) -> bytes | LongLine:
     return file.read(size)
 
 
-def _whole(line: bytes | LongLine, path: Path, report: Callable[[str], None] | None) -> bytes:
+def _readable_line(
+    line: bytes | LongLine, path: Path, report: Callable[[str], None] | None
+) -> bytes:
     if not isinstance(line, LongLine):
         return line
     size, limit = f"{line.size >> 20} MiB", f"{MAX_LINE_BYTES >> 20} MiB"
@@ -183,7 +185,7 @@ def _whole(line: bytes | LongLine, path: Path, report: Callable[[str], None] | N
     report(
         f"{path} has an entry of {size}, more than {limit}: it is left out, and stays in the file."
     )
-    return _note(line, size)
+    return _make_note(line, size)
 
 
 _HEAD = (
@@ -196,7 +198,7 @@ _TAIL = (
 )
 
 
-def _note(line: LongLine, size: str) -> bytes:
+def _make_note(line: LongLine, size: str) -> bytes:
     """Return an entry with id and parent of a line that is too long; an empty line without id."""
     match = re.match(_HEAD, line.head) or re.search(_TAIL, line.tail)
     if match is None:
@@ -221,15 +223,15 @@ def parse_session(lines: list[bytes], path: Path, new_id: NewId) -> SessionFile:
     header_index, header = _find_header(lines, path)
     migrated = None
     if version_of(header) < SESSION_VERSION:
-        lines, header = _migrated(lines, header_index, new_id)
+        lines, header = _migrate_lines(lines, header_index, new_id)
         migrated = b"".join(lines)
-    entries, outlines = _entries(lines[header_index + 1 :])
-    return SessionFile(_header(header), entries, outlines, migrated)
+    entries, outlines = _split_entries(lines[header_index + 1 :])
+    return SessionFile(_decode_header(header), entries, outlines, migrated)
 
 
 def read_outline(line: bytes) -> Outline | None:
     """Return the outline of a line; ``None`` if it is not an entry."""
-    _, outlines = _entries([line])
+    _, outlines = _split_entries([line])
     return outlines[0] if outlines else None
 
 
@@ -251,7 +253,7 @@ def _read(line: bytes) -> object:
         return None
 
 
-def _entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
+def _split_entries(lines: Sequence[bytes]) -> tuple[list[bytes], list[Outline]]:
     entries: list[bytes] = []
     outlines: list[Outline] = []
     decode = _OUTLINES.decode  # looked up once: this loop dominates opening a session
@@ -312,7 +314,7 @@ def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:
     raise NotASession(path)
 
 
-def _header(data: Json) -> SessionHeader:
+def _decode_header(data: Json) -> SessionHeader:
     """Decode the known fields of a header; unknown ones stay in the file."""
     texts = {key: value for key, value in data.items() if isinstance(value, str)}
     return SessionHeader(
@@ -324,7 +326,9 @@ def _header(data: Json) -> SessionHeader:
     )
 
 
-def _migrated(lines: Sequence[bytes], header_index: int, new_id: NewId) -> tuple[list[bytes], Json]:
+def _migrate_lines(
+    lines: Sequence[bytes], header_index: int, new_id: NewId
+) -> tuple[list[bytes], Json]:
     """Return the lines in the current version and their header; other lines stay unchanged."""
     numbered_records = [
         (index, read_object(lines[index])) for index in range(header_index, len(lines))

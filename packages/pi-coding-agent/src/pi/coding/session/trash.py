@@ -44,17 +44,17 @@ class Trash:
         if not path.exists():
             raise SessionNotFound(path)
         with sole_use(path):
-            await self._command(path)
-            for file in _present(path):
+            await self._run_command(path)
+            for file in _existing_files(path):
                 self._put(file)
 
-    async def _command(self, path: Path) -> None:
+    async def _run_command(self, path: Path) -> None:
         command = find_program("trash", self._environ)
         if command is None:
             return
         try:
             result = await run(
-                [command, *(str(file.absolute()) for file in _present(path))],
+                [command, *(str(file.absolute()) for file in _existing_files(path))],
                 cwd=path.absolute().parent,
                 env=allow_listed(self._environ),
                 timeout=TIMEOUT,
@@ -71,7 +71,9 @@ class Trash:
         try:
             if desktop is None or not self._put_on_desktop(path, desktop):
                 free = (
-                    target for target in _names(self._own, path.name) if not os.path.lexists(target)
+                    target
+                    for target in _numbered_names(self._own, path.name)
+                    if not os.path.lexists(target)
                 )
                 private_directory(self._own)
                 shutil.move(path, next(free))
@@ -113,7 +115,7 @@ class Trash:
         """Reserve a name in the desktop's trash; returns the target and its info file."""
         day = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(self._clock.now_ms() / 1000))
         origin = quote(os.fsencode(path.absolute()))
-        for target in _names(files, path.name):
+        for target in _numbered_names(files, path.name):
             info_file = notes / f"{target.name}.trashinfo"
             if os.path.lexists(target) or os.path.lexists(info_file):
                 continue
@@ -123,12 +125,12 @@ class Trash:
         raise AssertionError("unreachable: names never end")
 
 
-def _present(path: Path) -> list[Path]:
+def _existing_files(path: Path) -> list[Path]:
     """Return the existing files of a session."""
     return [file for file in (path, artifact_directory(path)) if os.path.lexists(file)]
 
 
-def _names(folder: Path, name: str) -> Iterator[Path]:
+def _numbered_names(folder: Path, name: str) -> Iterator[Path]:
     """Yield ``name`` and numbered variants in a folder."""
     yield folder / name
     stem, suffix = Path(name).stem, Path(name).suffix

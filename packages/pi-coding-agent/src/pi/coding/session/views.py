@@ -44,7 +44,7 @@ class TreeNode(Struct, eq=False):
 
 def session_tree(log: SessionLog) -> list[TreeNode]:
     """Return the roots, usually one; children are in file order."""
-    nodes = [_node(log, position) for position in range(len(log.tree.outlines))]
+    nodes = [_make_node(log, position) for position in range(len(log.tree.outlines))]
     roots: list[TreeNode] = []
     for node in nodes:
         parent = log.tree.parent(node.place)
@@ -55,14 +55,14 @@ def session_tree(log: SessionLog) -> list[TreeNode]:
 def tree_json(log: SessionLog) -> bytes:
     """Return the roots as a JSON array, each ``{entry, children, label?, labelTimestamp?}``."""
     parts: list[bytes] = []
-    waiting: list[TreeNode | bytes] = [b"]", *_separated(session_tree(log)), b"["]
+    waiting: list[TreeNode | bytes] = [b"]", *_with_commas(session_tree(log)), b"["]
     while waiting:
         match waiting.pop():
             case bytes(text):
                 parts.append(text)
             case TreeNode() as node:
                 parts.append(b'{"entry":' + public_line(log, node.place) + b',"children":[')
-                waiting += [_ending(node), *_separated(node.children)]
+                waiting += [_node_end(node), *_with_commas(node.children)]
     return b"".join(parts)
 
 
@@ -78,17 +78,17 @@ def public_line(log: SessionLog, position: int) -> bytes:
     if not isinstance(content, list):
         return log.line(position).removesuffix(b"\n")
     texts = [part for part in content if isinstance(part, dict) and part.get("type") != "image"]
-    return _json({**entry, "content": texts})
+    return _encode_json({**entry, "content": texts})
 
 
-def _node(log: SessionLog, position: int) -> TreeNode:
+def _make_node(log: SessionLog, position: int) -> TreeNode:
     id = log.tree.outlines[position].id
     if (bookmark := log.labels.get(id)) is None:
         return TreeNode(id, position)
     return TreeNode(id, position, bookmark.label, bookmark.timestamp)
 
 
-def _separated(nodes: list[TreeNode]) -> list[TreeNode | bytes]:
+def _with_commas(nodes: list[TreeNode]) -> list[TreeNode | bytes]:
     """Return the nodes with commas between them, in stack order (first one last)."""
     stacked: list[TreeNode | bytes] = []
     for node in reversed(nodes):
@@ -96,14 +96,14 @@ def _separated(nodes: list[TreeNode]) -> list[TreeNode | bytes]:
     return stacked[:-1]
 
 
-def _ending(node: TreeNode) -> bytes:
+def _node_end(node: TreeNode) -> bytes:
     if node.label is None:
         return b"]}"
-    label, timestamp = _json(node.label), _json(node.label_timestamp)
+    label, timestamp = _encode_json(node.label), _encode_json(node.label_timestamp)
     return b'],"label":' + label + b',"labelTimestamp":' + timestamp + b"}"
 
 
-def _json(value: object) -> bytes:
+def _encode_json(value: object) -> bytes:
     return encode_line(value).removesuffix(b"\n")
 
 
@@ -132,14 +132,14 @@ def input_text(entry: Entry) -> str | None:
     """Return the text of a user's or an extension's message; ``None`` for other entries."""
     match entry:
         case MessageEntry(message=UserMessage(content=content) | CustomMessage(content=content)):
-            return _words(content)
+            return _content_text(content)
         case CustomMessageEntry(content=content):
-            return _words(content)
+            return _content_text(content)
         case _:
             return None
 
 
-def _words(content: str | tuple[Text | Image, ...]) -> str:
+def _content_text(content: str | tuple[Text | Image, ...]) -> str:
     return "\n".join(block.text for block in blocks(content) if isinstance(block, Text))
 
 

@@ -153,7 +153,7 @@ class LocalShell:
         on_data: Callable[[bytes], None] | None,
     ) -> Ended:
         timed_out = False
-        abort = await _finished(starting)
+        abort = await _await_start(starting)
         child = starting.result()
         try:
             async with child:
@@ -173,7 +173,7 @@ class LocalShell:
         finally:
             if (rest := output.finish()) and (listening := on_text(rest)) is not None:
                 await listening
-        return _ended(end, timed_out=timed_out)
+        return _make_end(end, timed_out=timed_out)
 
     async def _start(
         self,
@@ -246,7 +246,7 @@ class LocalShell:
                 tasks.create_task(child.terminate(grace=GRACE_SECONDS))
 
 
-async def _finished(starting: asyncio.Task[Child]) -> asyncio.CancelledError | None:
+async def _await_start(starting: asyncio.Task[Child]) -> asyncio.CancelledError | None:
     """Wait for a start even if cancelled: a started command may already have written output.
 
     Returns the cancellation, or raises it if nothing has started after ``GRACE_SECONDS``.
@@ -291,7 +291,7 @@ def shell_line(command: str, options: ShellOptions, shell: str) -> str:
     return f"{options.wrapper} {shlex.quote(shell)} -c {shlex.quote(line)}"
 
 
-def _ended(end: Exit, *, timed_out: bool) -> Ended:
+def _make_end(end: Exit, *, timed_out: bool) -> Ended:
     if end.exit_code is not None:
         return Ended(exit_code=end.exit_code, timed_out=timed_out)
     return Ended(exit_code=128 + (end.signal or 0), signal=end.signal, timed_out=timed_out)

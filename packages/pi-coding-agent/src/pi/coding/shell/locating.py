@@ -28,7 +28,7 @@ def find_shell(
     fallback if it is missing.
     """
     if configured:
-        return _configured(configured, environ)
+        return _find_configured(configured, environ)
     if platform == "win32":
         return _on_windows(environ, environ.get("PATH", os.defpath), is_file)
     for path in POSIX_PLACES:
@@ -40,7 +40,7 @@ def find_shell(
     raise NoShell("There is no bash on this machine.", hint="Install bash, or set shellPath.")
 
 
-def _configured(shell: str, environ: Mapping[str, str]) -> str:
+def _find_configured(shell: str, environ: Mapping[str, str]) -> str:
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     path = home + shell[1:] if shell == "~" or shell.startswith(("~/", "~\\")) else shell
     if program := _which(path, environ):

@@ -85,7 +85,7 @@ def keep_head(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) 
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
-        return _whole(data, total, most)
+        return _keep_all(data, total, most)
     head = body[: most.bytes]
     if body[most.bytes : most.bytes + 1] not in (b"", b"\n"):
         head = head[: max(head.rfind(b"\n"), 0)]
@@ -99,7 +99,7 @@ def keep_tail(data: bytes, *, total: Size | None = None, most: Size = MAX_SIZE) 
     body = data.removesuffix(b"\n")
     total = total or Size(count_lines(data), len(data))
     if total.bytes == len(data) and len(body) <= most.bytes and total.lines <= most.lines:
-        return _whole(data, total, most)
+        return _keep_all(data, total, most)
     tail = body[-most.bytes :]
     partial = False
     if len(body) > most.bytes and body[-most.bytes - 1] != 0x0A:
@@ -115,7 +115,7 @@ def count_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n")) if data else 0
 
 
-def _whole(data: bytes, total: Size, most: Size) -> Truncation:
+def _keep_all(data: bytes, total: Size, most: Size) -> Truncation:
     return Truncation(
         content=data.decode("utf-8", "replace"),
         truncated=False,
@@ -244,7 +244,7 @@ class Output:
         return text
 
     def _keep(self, data: bytes) -> None:
-        self._count(data)
+        self._count_lines(data)
         self._held += data
         if self._spill is not None:
             self._write_spill(data)
@@ -265,7 +265,7 @@ class Output:
     def _exceeds_limit(self) -> bool:
         return self._bytes > MAX_BYTES or self._lines + (self._line > 0) > MAX_LINES
 
-    def _count(self, data: bytes) -> None:
+    def _count_lines(self, data: bytes) -> None:
         self._bytes += len(data)
         self._lines += data.count(b"\n")
         last = data.rfind(b"\n")

@@ -30,9 +30,9 @@ class Diff:
     """Two texts and the lines in which they differ."""
 
     def __init__(self, old: str, new: str) -> None:
-        self._old = _lines(old)
-        self._new = _lines(new)
-        self.changes = _changes(self._old, self._new)
+        self._old = _split_lines(old)
+        self._new = _split_lines(new)
+        self.changes = _find_changes(self._old, self._new)
 
     @property
     def first_changed_line(self) -> int | None:
@@ -48,10 +48,10 @@ class Diff:
         width = len(str(max(len(self._old), len(self._new))))
         out: list[str] = []
         position = 0
-        for hunk in _hunks(self.changes, len(self._old)):
+        for hunk in _group_hunks(self.changes, len(self._old)):
             if hunk.old_start > position:
                 out.append(f" {'':{width}} ...")
-            for sign, number, line in self._signed(hunk):
+            for sign, number, line in self._signed_lines(hunk):
                 truncated = line.removesuffix("\n")
                 if len(truncated) > MAX_LINE_CHARACTERS:
                     truncated = f"{truncated[:MAX_LINE_CHARACTERS]}…"
@@ -67,7 +67,7 @@ class Diff:
     def patch(self, path: str) -> str:
         """Return a unified diff for ``patch``."""
         out = [f"--- {path}\n", f"+++ {path}\n"]
-        for hunk in _hunks(self.changes, len(self._old)):
+        for hunk in _group_hunks(self.changes, len(self._old)):
             first, last = hunk.changes[0], hunk.changes[-1]
             new_start = first.new_start - (first.old_start - hunk.old_start)
             new_end = last.new_end + (hunk.old_end - last.old_end)
@@ -75,12 +75,12 @@ class Diff:
             old_from = hunk.old_start + (old_size > 0)
             new_from = new_start + (new_size > 0)
             out.append(f"@@ -{old_from},{old_size} +{new_from},{new_size} @@\n")
-            for sign, _, line in self._signed(hunk):
+            for sign, _, line in self._signed_lines(hunk):
                 is_complete = line.endswith("\n")
                 out.append(f"{sign}{line}" if is_complete else f"{sign}{line}\n{NO_LINE_END}\n")
         return "".join(out)
 
-    def _signed(self, hunk: Hunk) -> list[tuple[str, int, str]]:
+    def _signed_lines(self, hunk: Hunk) -> list[tuple[str, int, str]]:
         out: list[tuple[str, int, str]] = []
         position = hunk.old_start
         for change in hunk.changes:
@@ -103,47 +103,47 @@ class Hunk(NamedTuple):
     changes: list[Change]
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Split into lines that keep their line feed; the last one may have none."""
     pieces = text.split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+def _find_changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     """Return all differences. A passage that is too large to compare counts as one change."""
     changes: list[Change] = []
     remaining = MAX_COMPARISONS
-    for passage in _passages(old, new):
-        work = _work(passage)
+    for passage in _find_passages(old, new):
+        work = _comparison_count(passage)
         if work > remaining:
             changes.append(passage)
         else:
             remaining -= work
-            changes += _compared(old, new, passage)
+            changes += _compare(old, new, passage)
     return changes
 
 
-def _passages(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+def _find_passages(old: Sequence[str], new: Sequence[str]) -> list[Change]:
     """Return the ranges that may differ, without the common beginning and end.
 
     Long texts are also split at anchors.
     """
-    passage = _narrowed(old, new, Change(0, len(old), 0, len(new)))
-    if _work(passage) <= MAX_COMPARISONS:
+    passage = _narrow(old, new, Change(0, len(old), 0, len(new)))
+    if _comparison_count(passage) <= MAX_COMPARISONS:
         return [passage]
     passages: list[Change] = []
     start = Anchor(passage.old_start, passage.new_start)
-    for anchor in (*_anchors(old, new, passage), Anchor(passage.old_end, passage.new_end)):
-        passages.append(_narrowed(old, new, Change(start.old, anchor.old, start.new, anchor.new)))
+    for anchor in (*_find_anchors(old, new, passage), Anchor(passage.old_end, passage.new_end)):
+        passages.append(_narrow(old, new, Change(start.old, anchor.old, start.new, anchor.new)))
         start = Anchor(anchor.old + 1, anchor.new + 1)
     return passages
 
 
-def _work(passage: Change) -> int:
+def _comparison_count(passage: Change) -> int:
     return (passage.old_end - passage.old_start) * (passage.new_end - passage.new_start)
 
 
-def _narrowed(old: Sequence[str], new: Sequence[str], passage: Change) -> Change:
+def _narrow(old: Sequence[str], new: Sequence[str], passage: Change) -> Change:
     """Return a passage without its common beginning and end."""
     a, b, c, d = passage
     while a < b and c < d and old[a] == new[c]:
@@ -153,7 +153,7 @@ def _narrowed(old: Sequence[str], new: Sequence[str], passage: Change) -> Change
     return Change(a, b, c, d)
 
 
-def _compared(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Change]:
+def _compare(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Change]:
     a, b, c, d = passage
     if a == b or c == d:
         return [passage] if a < b or c < d else []
@@ -170,13 +170,13 @@ class Anchor(NamedTuple):
     new: int
 
 
-def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
+def _find_anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[Anchor]:
     """Return the longest sequence of anchors with the same order in both texts."""
-    positions = _single(new, passage.new_start, passage.new_end)
+    positions = _unique_lines(new, passage.new_start, passage.new_end)
     last: list[int] = []  # for each length, where the best sequence ends in ``new``
     ends: list[tuple[Anchor, int]] = []  # an anchor, and the index of its predecessor
     best: list[int] = []
-    for line, old_position in _single(old, passage.old_start, passage.old_end).items():
+    for line, old_position in _unique_lines(old, passage.old_start, passage.old_end).items():
         if line not in positions:
             continue
         length = bisect_left(last, positions[line])
@@ -191,14 +191,14 @@ def _anchors(old: Sequence[str], new: Sequence[str], passage: Change) -> list[An
     return row[::-1]
 
 
-def _single(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+def _unique_lines(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     """Return the lines that occur once between ``start`` and ``end``, with their positions."""
     part = lines[start:end]
     count = Counter(part)
     return {line: number for number, line in enumerate(part, start) if count[line] == 1}
 
 
-def _hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:
+def _group_hunks(changes: Sequence[Change], old_size: int) -> list[Hunk]:
     hunks: list[Hunk] = []
     for change in changes:
         start = max(change.old_start - CONTEXT, 0)

@@ -71,7 +71,7 @@ def locate_edits(text: str, edits: Sequence[Edit], path: str) -> list[Replacemen
         raise ToolFailed("Edit tool input is invalid. edits must contain at least one replacement.")
     passages = Passages(text)
     placed = sorted(
-        _Placed(_place(passages, edits, index, path), index, edit.new_text)
+        _Placed(_locate_edit(passages, edits, index, path), index, edit.new_text)
         for index, edit in enumerate(edits)
     )
     for one, other in pairwise(placed):
@@ -86,7 +86,7 @@ def locate_edits(text: str, edits: Sequence[Edit], path: str) -> list[Replacemen
     ]
 
 
-def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> Span:
+def _locate_edit(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> Span:
     old = edits[index].old_text
     several = len(edits) > 1
     if not old:
@@ -102,7 +102,7 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
         name = "oldText" if several else "old text"
         raise ToolFailed(
             f"{what} {path}. The {name} must match exactly including all whitespace and newlines."
-            + _nearest(passages.text, old)
+            + _describe_nearest(passages.text, old)
         )
     if len(spans) > 1:
         what = f"edits[{index}]" if several else "the text"
@@ -114,7 +114,7 @@ def _place(passages: Passages, edits: Sequence[Edit], index: int, path: str) -> 
     return spans[0]
 
 
-def _nearest(text: str, old: str) -> str:
+def _describe_nearest(text: str, old: str) -> str:
     """Return a note with the passage most similar to ``old``; empty if none is similar."""
     lines, old_lines = text.split("\n"), old.strip("\r\n").split("\n")
     before, key = max(enumerate(old_lines), key=lambda line: len(line[1]))
@@ -204,13 +204,15 @@ def preview_edit(arguments: Json) -> FilePreview | None:
         case {"path": str(path), "edits": [*entries]}:
             edits = [entry for entry in entries if isinstance(entry, dict)]
             return FilePreview(
-                path=path, added=_texts(edits, "newText"), removed=_texts(edits, "oldText")
+                path=path,
+                added=_join_texts(edits, "newText"),
+                removed=_join_texts(edits, "oldText"),
             )
         case _:
             return None
 
 
-def _texts(edits: list[Json], name: str) -> str:
+def _join_texts(edits: list[Json], name: str) -> str:
     texts = (edit.get(name) for edit in edits)
     return "\n".join(text for text in texts if isinstance(text, str))
 
@@ -276,7 +278,7 @@ async def write_edit(files: LocalFiles, edited: EditedFile, *, to: str | None = 
         return edited
     # A layer, such as a formatter, has changed it: the result shows the content on disk.
     text, _ = decode(written)
-    details = await asyncio.to_thread(_details, edited.old_text, text, edited.path)
+    details = await asyncio.to_thread(_edit_details, edited.old_text, text, edited.path)
     return replace(edited, data=written, text=text, details=details)
 
 
@@ -293,13 +295,13 @@ def edit_bytes(data: bytes, path: str, locate: Locate) -> EditedFile:
     for replacement in placed:
         refuse_elisions(elisions(replacement.new_text), before=text)
     changed = apply_replacements(text, placed, path=path, line_end=form.line_end)
-    details = _details(text, changed, path)
+    details = _edit_details(text, changed, path)
     return EditedFile(
         path=path, data=form.encode(changed), text=changed, details=details, old_text=text
     )
 
 
-def _details(before: str, after: str, path: str) -> Json:
+def _edit_details(before: str, after: str, path: str) -> Json:
     # lazy: not needed before the first edit
     from pi.coding.tools.diff import MAX_DIFF_CHARACTERS, Diff
 

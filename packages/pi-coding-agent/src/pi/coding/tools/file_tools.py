@@ -56,7 +56,7 @@ def read_tool(
     """Build the tool. ``image_limits`` is called each time, because the model may change."""
 
     async def read(params: ReadParams, ctx: ToolContext) -> ToolResult:
-        skip = _skipped(params)
+        skip = _skipped_lines(params)
         path = files.resolve(params.path)
         stop = threading.Event()
         try:
@@ -66,12 +66,12 @@ def read_tool(
                 _read_window_or_image, file, text, params, skip, image_limits(), stop
             )
         except (OSError, ValueError) as error:
-            raise ToolFailed(_failure(error, path)) from error
+            raise ToolFailed(_describe_failure(error, path)) from error
         finally:
             stop.set()  # a thread cannot be cancelled; it checks this flag
         if isinstance(content, PreparedImage):
-            return _picture(content)
-        return _text(content, params, skip, path)
+            return _image_result(content)
+        return _text_result(content, params, skip, path)
 
     return make_tool(
         name="read",
@@ -87,7 +87,7 @@ def read_tool(
     )
 
 
-def _skipped(params: ReadParams) -> int:
+def _skipped_lines(params: ReadParams) -> int:
     """Return the number of lines before the window."""
     return 0 if isinstance(params.offset, UnsetType) else max(int(params.offset) - 1, 0)
 
@@ -125,7 +125,7 @@ def _image_type(file: BinaryIO) -> ImageType | None:
     return kind
 
 
-def _failure(error: OSError | ValueError, path: Path) -> str:
+def _describe_failure(error: OSError | ValueError, path: Path) -> str:
     if isinstance(error, ValueError):  # a zero byte
         return f"No file can have the name {str(path)!r}."
     if error.errno == errno.EISDIR:
@@ -135,12 +135,12 @@ def _failure(error: OSError | ValueError, path: Path) -> str:
     return node_text(error, "access", str(path))
 
 
-def _picture(image: PreparedImage) -> ToolResult:
+def _image_result(image: PreparedImage) -> ToolResult:
     text = Text(text="\n".join([f"Read image file [{image.mime}]", *image.notes]))
     return ToolResult(content=(text, image.image) if image.image else (text,))
 
 
-def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResult:
+def _text_result(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResult:
     total = f"{window.total}" if window.exact else f"more than {window.total}"
     if skip >= window.total:
         raise ToolFailed(f"Offset {skip + 1} is beyond end of file ({total} lines total)")
@@ -149,7 +149,7 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
     if cut.first_line_exceeds_limit:
         unseen = not window.exact and window.first_line_size == window.size
         size = f"{'more than ' * unseen}{size_text(window.first_line_size)}"
-        name = _quoted(params.path if params.path[:1] not in "@~" else str(path))
+        name = _quote(params.path if params.path[:1] not in "@~" else str(path))
         notice = (
             f"[Line {skip + 1} is {size}, exceeds "
             f"{size_text(MAX_BYTES)} limit. "
@@ -170,7 +170,7 @@ def _text(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResu
     return ToolResult.of(cut.content)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     import shlex  # lazy: needed only for lines above 50 KB
 
     return shlex.quote(word)
@@ -197,14 +197,14 @@ def write_tool(files: LocalFiles) -> AgentTool:
         if re.match(_ADDRESS, params.path):
             raise ToolFailed(f"{params.path} is an address, not a file. Nothing was written.")
         if marks := elisions(params.content):
-            refuse_elisions(marks, before=await _before(params))
+            refuse_elisions(marks, before=await _text_before(params))
         try:
             await files.write_file(params.path, params.content.encode())
         except FileFailed as error:
             raise ToolFailed(_write_failure(error, files.resolve(params.path))) from error
         return ToolResult.of(f"Successfully wrote to {params.path}{files.link_note(params.path)}")
 
-    async def _before(params: WriteParams) -> str:
+    async def _text_before(params: WriteParams) -> str:
         try:
             return (await files.read_file(params.path)).decode("utf-8", "replace")
         except FileFailed:

@@ -126,18 +126,18 @@ def prepare_image(data: bytes, kind: ImageType, limits: ImageLimits) -> Prepared
     An image that fits and is upright keeps its bytes.
     """
     try:
-        return _prepared(data, data, kind, limits)
+        return _prepare(data, data, kind, limits)
     except UNREADABLE as error:
         # Other decoders ignore flaws of what is not needed for the pixels, and so do providers.
         plain = without_ancillary_chunks(data) if kind is PNG else data
         if plain != data and not isinstance(error, TooManyPixels):
             with suppress(*UNREADABLE):
-                return _prepared(plain, data, kind, limits)
+                return _prepare(plain, data, kind, limits)
         note = TOO_MANY_PIXELS.format(error) if isinstance(error, TooManyPixels) else DAMAGED
         return PreparedImage(mime=kind.mime, notes=(note,))
 
 
-def _prepared(readable: bytes, data: bytes, kind: ImageType, limits: ImageLimits) -> PreparedImage:
+def _prepare(readable: bytes, data: bytes, kind: ImageType, limits: ImageLimits) -> PreparedImage:
     """Return ``data`` if ``readable``, the same picture, can be sent as it is; else convert it."""
     picture = open_picture(readable)
     size = picture.size
@@ -147,7 +147,7 @@ def _prepared(readable: bytes, data: bytes, kind: ImageType, limits: ImageLimits
             if not is_turned and kind.for_models and _fits(picture, data, limits):
                 picture.load()  # a damaged file would make every later request fail
                 return PreparedImage(mime=kind.mime, image=_image(data, kind.mime))
-            return _converted(picture, kind, limits)
+            return _convert(picture, kind, limits)
     except MemoryError:
         return PreparedImage(mime=kind.mime, notes=(NO_MEMORY.format(*size),))
 
@@ -170,13 +170,13 @@ def _fits(picture: Pillow.Image, data: bytes, limits: ImageLimits) -> bool:
     return small and _base64_size(len(data)) <= limits.max_bytes
 
 
-def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
+def _convert(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> PreparedImage:
     from PIL import ImageOps  # lazy: few sessions contain images
 
     orientation = _orientation(picture)
     is_rotated = orientation in ROTATED
     original = picture.size[::-1] if is_rotated else picture.size
-    size = _bounded(original, limits) if limits.resize else original
+    size = _bound_size(original, limits) if limits.resize else original
     smaller = shrunk(picture, size[::-1] if is_rotated else size)
     if smaller is not picture:
         picture = smaller
@@ -184,15 +184,15 @@ def _converted(picture: Pillow.Image, kind: ImageType, limits: ImageLimits) -> P
     upright = ImageOps.exif_transpose(picture)
     for step in SCALES if limits.resize else SCALES[:1]:
         scaled_size = max(round(size[0] * step), 1), max(round(size[1] * step), 1)
-        smaller = upright if scaled_size == upright.size else _resized(upright, scaled_size)
-        best = _best(_encodings(smaller, limits), kind, limits)
+        smaller = upright if scaled_size == upright.size else _resize(upright, scaled_size)
+        best = _choose_encoding(_try_encodings(smaller, limits), kind, limits)
         if not limits.resize or _base64_size(len(best[1])) <= limits.max_bytes:
-            notes = (*_conversion(kind, best[0]), *_scale(original, scaled_size))
+            notes = (*_conversion_notes(kind, best[0]), *_scale_notes(original, scaled_size))
             return PreparedImage(mime=best[0], image=_image(best[1], best[0]), notes=notes)
     return PreparedImage(mime=kind.mime, notes=(OMITTED,))
 
 
-def _best(
+def _choose_encoding(
     encodings: Iterable[tuple[str, bytes]], kind: ImageType, limits: ImageLimits
 ) -> tuple[str, bytes]:
     """Return the smallest encoding, but prefer PNG for a PNG unless it is more than twice as large.
@@ -207,31 +207,31 @@ def _best(
     return best
 
 
-def _bounded(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:
+def _bound_size(size: tuple[int, int], limits: ImageLimits) -> tuple[int, int]:
     scale = min(limits.max_width / size[0], limits.max_height / size[1], 1.0)
     return round(size[0] * scale), round(size[1] * scale)
 
 
-def _resized(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
+def _resize(picture: Pillow.Image, size: tuple[int, int]) -> Pillow.Image:
     from PIL.Image import Resampling  # lazy: few sessions contain images
 
     full = picture if picture.mode in ("L", "RGB", "RGBA") else picture.convert("RGBA")
     return full.resize(size, Resampling.LANCZOS)
 
 
-def _encodings(picture: Pillow.Image, limits: ImageLimits) -> Iterator[tuple[str, bytes]]:
+def _try_encodings(picture: Pillow.Image, limits: ImageLimits) -> Iterator[tuple[str, bytes]]:
     """Yield the image as PNG and as JPEG of falling quality until one is small enough."""
-    png = _encoded(picture, "PNG")
+    png = _encode(picture, "PNG")
     yield "image/png", png
-    flat = _flattened(picture)
+    flat = _flatten(picture)
     for quality in QUALITIES:
-        jpeg = _encoded(flat, "JPEG", quality=quality)
+        jpeg = _encode(flat, "JPEG", quality=quality)
         yield "image/jpeg", jpeg
         if _base64_size(min(len(png), len(jpeg))) <= limits.max_bytes:
             return
 
 
-def _flattened(picture: Pillow.Image) -> Pillow.Image:
+def _flatten(picture: Pillow.Image) -> Pillow.Image:
     """Return the image on white: JPEG has no transparency."""
     from PIL import Image as Pillow
 
@@ -243,7 +243,7 @@ def _flattened(picture: Pillow.Image) -> Pillow.Image:
     return page
 
 
-def _encoded(picture: Pillow.Image, form: str, **options: int) -> bytes:
+def _encode(picture: Pillow.Image, form: str, **options: int) -> bytes:
     if form == "PNG" and picture.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
         picture = picture.convert("RGBA")
     out = io.BytesIO()
@@ -251,13 +251,13 @@ def _encoded(picture: Pillow.Image, form: str, **options: int) -> bytes:
     return out.getvalue()
 
 
-def _conversion(kind: ImageType, mime: str) -> tuple[str, ...]:
+def _conversion_notes(kind: ImageType, mime: str) -> tuple[str, ...]:
     if kind.for_models:
         return ()
     return (f"[Image converted from {kind.mime} to {mime}.]",)
 
 
-def _scale(original: tuple[int, int], displayed: tuple[int, int]) -> tuple[str, ...]:
+def _scale_notes(original: tuple[int, int], displayed: tuple[int, int]) -> tuple[str, ...]:
     if original == displayed:
         return ()
     was, now = f"{original[0]}x{original[1]}", f"{displayed[0]}x{displayed[1]}"

@@ -131,7 +131,7 @@ def walk(
     while waiting and not stop.is_set():
         folder = waiting.pop()
         inner = []
-        for entry in _entries(root, folder, files=files):
+        for entry in _scan_folder(root, folder, files=files):
             if ignores(entry):
                 continue
             yield entry
@@ -140,7 +140,7 @@ def walk(
         waiting += reversed(inner)
 
 
-def _entries(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
+def _scan_folder(root: Path, folder: str, *, files: bool) -> list[WalkedFile]:
     lead = f"{folder}/" if folder else ""
     try:
         with os.scandir(root / folder) as scanned:
@@ -201,17 +201,17 @@ class FileListing:
         outside = () if await asyncio.to_thread(repository_of, root) else ("--no-require-git",)
         if fd := self._programs.fd:
             paths = _Paths(accepts, most)
-            if await self._listed((fd, *FD, *outside, ".", "."), root, paths):
+            if await self._run_listing((fd, *FD, *outside, ".", "."), root, paths):
                 return await asyncio.to_thread(paths.sorted)
         if rg := self._programs.rg:
             paths = _Paths(accepts, most, folders=True)
-            if await self._listed((rg, *RG, *outside, "./"), root, paths):
+            if await self._run_listing((rg, *RG, *outside, "./"), root, paths):
                 return await self._with_folders(root, paths)
         paths = _Paths(accepts, most)
         await _in_thread(lambda stop: self._walk(root, paths, stop))
         return await asyncio.to_thread(paths.sorted)
 
-    async def _listed(self, command: tuple[str, ...], root: Path, paths: _Paths) -> bool:
+    async def _run_listing(self, command: tuple[str, ...], root: Path, paths: _Paths) -> bool:
         """Run a program that fills ``paths``. Returns False if it fails."""
         if command in self._failed:
             return False
@@ -240,14 +240,14 @@ class FileListing:
         def add(stop: threading.Event) -> None:
             tree = IgnoreTree(root, home=self._home, require_git=False)
             ignored = _unless_known(paths.folders, tree)
-            paths.add(map(_shown, walk(root, ignores=ignored, stop=stop, files=False)))
+            paths.add(map(_format_entry, walk(root, ignores=ignored, stop=stop, files=False)))
 
         await _in_thread(add)
         return await asyncio.to_thread(paths.sorted)
 
     def _walk(self, root: Path, paths: _Paths, stop: threading.Event) -> None:
         tree = IgnoreTree(root, home=self._home, require_git=False)
-        paths.add(map(_shown, walk(root, ignores=_unless_ignored(tree), stop=stop)))
+        paths.add(map(_format_entry, walk(root, ignores=_unless_ignored(tree), stop=stop)))
 
 
 class _Paths:
@@ -307,7 +307,7 @@ def _not_paths() -> ProgramFailed:
     return ProgramFailed("The search program", "wrote output that is not a list of paths")
 
 
-def _shown(entry: WalkedFile) -> str:
+def _format_entry(entry: WalkedFile) -> str:
     return f"{entry.path}/" if entry.is_folder else entry.path
 
 

@@ -31,12 +31,14 @@ class Passages:
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n")
         """With line feeds only."""
-        self._returns = _returns(text)
+        self._returns = _return_positions(text)
 
     def find(self, passage: str) -> list[Span]:
         """Return all occurrences of ``passage``, or else of text that looks the same."""
         passage = passage.replace("\r\n", "\n")
-        exact = [Span(start, start + len(passage)) for start in _occurrences(self.text, passage)]
+        exact = [
+            Span(start, start + len(passage)) for start in _find_occurrences(self.text, passage)
+        ]
         return [self._in_original(span) for span in exact or self._find_similar(passage)]
 
     def _find_similar(self, passage: str) -> list[Span]:
@@ -46,7 +48,7 @@ class Passages:
         spans = []
         # Trailing spaces were folded away: such a passage must end at the end of a line.
         to_line_end = passage[-1] != "\n" and passage[-1].isspace()
-        for start in _occurrences(folded.text, needle):
+        for start in _find_occurrences(folded.text, needle):
             end = start + len(needle)
             at_line_end = folded.text[end : end + 1] in ("", "\n")
             if at_line_end and not needle.endswith("\n"):
@@ -100,9 +102,9 @@ class Folded:
 
     def span(self, start: int, end: int) -> Span:
         """Return the original span of a non-empty passage of the folded text."""
-        return Span(self._origin(start).start, self._origin(end - 1).end)
+        return Span(self._original_span(start).start, self._original_span(end - 1).end)
 
-    def _origin(self, index: int) -> Span:
+    def _original_span(self, index: int) -> Span:
         number = bisect_right(self._starts, index) - 1
         line = self._lines[number]
         offset = index - line.folded_start
@@ -117,14 +119,14 @@ class Folded:
 def _folded_line(line: str) -> tuple[str, list[Span]]:
     looks: list[str] = []
     clusters: list[Span] = []
-    for cluster, start in _clusters(line):
+    for cluster, start in _split_clusters(line):
         seen = unicodedata.normalize("NFKC", cluster.translate(LOOKALIKES)).translate(LOOKALIKES)
         looks.append(seen)
         clusters += [Span(start, start + len(cluster))] * len(seen)
     return "".join(looks), clusters
 
 
-def _clusters(line: str) -> Iterator[tuple[str, int]]:
+def _split_clusters(line: str) -> Iterator[tuple[str, int]]:
     """Yield characters with their combining marks, and their positions."""
     start = 0
     for index in range(1, len(line) + 1):
@@ -133,14 +135,14 @@ def _clusters(line: str) -> Iterator[tuple[str, int]]:
             start = index
 
 
-def _occurrences(text: str, passage: str) -> Iterator[int]:
+def _find_occurrences(text: str, passage: str) -> Iterator[int]:
     index = text.find(passage) if passage else -1
     while index >= 0:
         yield index
         index = text.find(passage, index + len(passage))
 
 
-def _returns(text: str) -> list[int]:
+def _return_positions(text: str) -> list[int]:
     """Return the positions of removed carriage returns in the text with line feeds only."""
     positions: list[int] = []
     index = text.find("\r\n")

@@ -157,15 +157,15 @@ async def read_program_output(
     async with started as child:
         _limit_memory(child.pid)
         # Concurrently: a program blocks if the pipe of its standard error is full.
-        complaints = asyncio.create_task(_errors(child, name))
+        complaints = asyncio.create_task(_read_errors(child, name))
         feeding = asyncio.create_task(_feed(child, input))
         try:
-            while piece := await _piece(child, name, silence):
+            while piece := await _read_piece(child, name, silence):
                 size += len(piece)
                 if most is not None and size > most:
                     raise ProgramFailed(name, f"wrote more than {most} bytes")
                 yield piece
-            end, errors = await _end(child, complaints, name)
+            end, errors = await _await_end(child, complaints, name)
         finally:
             complaints.cancel()
             feeding.cancel()
@@ -175,7 +175,7 @@ async def read_program_output(
         raise ProgramFailed(name, f"failed ({how})", end=end, errors=errors)
 
 
-async def _piece(child: Child, name: str, silence: float | None) -> bytes:
+async def _read_piece(child: Child, name: str, silence: float | None) -> bytes:
     from pi.base.processes.progress import usage_of  # lazy: starting pi runs no program
 
     waited, used = 0.0, usage_of(child.pid)
@@ -202,7 +202,7 @@ def _limit_memory(pid: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
 
 
-async def _end(child: Child, complaints: asyncio.Task[str], name: str) -> tuple[Exit, str]:
+async def _await_end(child: Child, complaints: asyncio.Task[str], name: str) -> tuple[Exit, str]:
     try:
         async with asyncio.timeout(EXIT_GRACE_SECONDS):
             return await child.wait(), await complaints
@@ -217,7 +217,7 @@ async def _feed(child: Child, data: bytes | None) -> None:
         child.close_stdin()
 
 
-async def _errors(child: Child, name: str) -> str:
+async def _read_errors(child: Child, name: str) -> str:
     head, tail, size = b"", b"", 0
     half = MAX_ERROR_BYTES // 2
     while piece := await child.errors.read(READ_SIZE):

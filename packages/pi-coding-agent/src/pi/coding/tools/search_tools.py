@@ -89,9 +89,9 @@ def grep_tool(files: LocalFiles, programs: SearchPrograms, *, home: Path) -> Age
         if not matches:
             return ToolResult.of("No matches found", useless=True)
         context = 0 if isinstance(params.context, UnsetType) else max(int(params.context), 0)
-        lines = await asyncio.to_thread(_shown, matches[:limit], query.folder, context)
+        lines = await asyncio.to_thread(_format_matches, matches[:limit], query.folder, context)
         too_many = limit_notice(limit, len(matches), ("match", "matches"), REFINE)
-        return list_result([line for line, _ in lines], too_many, _shortened(lines))
+        return list_result([line for line, _ in lines], too_many, _truncation_notice(lines))
 
     return make_tool(
         name="grep",
@@ -138,21 +138,23 @@ def _for_every_process(path: Path) -> Path:
 _MAX_LINKS = 1000
 
 
-def _shortened(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
+def _truncation_notice(lines: Sequence[tuple[str, bool]]) -> LimitNotice | None:
     if not any(cut for _, cut in lines):
         return None
     notice = f"Some lines truncated to {MAX_LINE_CHARACTERS} chars. Use read tool to see full lines"
     return LimitNotice(detail="linesTruncated", value=True, notice=notice)
 
 
-def _shown(found_matches: Sequence[Match], folder: Path, context: int) -> list[tuple[str, bool]]:
+def _format_matches(
+    found_matches: Sequence[Match], folder: Path, context: int
+) -> list[tuple[str, bool]]:
     """Return formatted lines, each with whether it was truncated."""
     formatted: list[tuple[str, bool]] = []
     for path, matches in groupby(found_matches, key=lambda match: match.path):
         texts = {match.number: match.text for match in matches}
         lines = (_with_context(folder / path, texts, context) if context else {}) | texts
         for number in sorted(lines):
-            text, cut = _bounded(lines[number])
+            text, cut = _truncate_line(lines[number])
             mark = f":{number}:" if number in texts else f"-{number}-"
             formatted.append((f"{path}{mark} {text}", cut))
     return formatted
@@ -163,13 +165,13 @@ def _with_context(file: Path, numbers: Iterable[int], context: int) -> dict[int,
     try:
         if file.stat().st_size > MAX_CONTEXT_FILE_BYTES:
             return {}
-        lines = read_lines(file, _near(numbers, context), longest=MAX_MATCH_CHARACTERS)
+        lines = read_lines(file, _context_ranges(numbers, context), longest=MAX_MATCH_CHARACTERS)
     except OSError:
         return {}
     return {number: line.decode("utf-8", "replace").rstrip("\r") for number, line in lines.items()}
 
 
-def _near(numbers: Iterable[int], context: int) -> list[range]:
+def _context_ranges(numbers: Iterable[int], context: int) -> list[range]:
     ranges: list[range] = []
     for number in sorted(numbers):
         begin = max(number - context, ranges[-1].stop if ranges else 1)
@@ -177,7 +179,7 @@ def _near(numbers: Iterable[int], context: int) -> list[range]:
     return ranges
 
 
-def _bounded(text: str) -> tuple[str, bool]:
+def _truncate_line(text: str) -> tuple[str, bool]:
     if len(text) <= MAX_LINE_CHARACTERS:
         return text, False
     return text[:MAX_LINE_CHARACTERS] + CUT, True
@@ -217,7 +219,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
             matches = await asyncio.to_thread(name_matcher, params.pattern, root)
         except PatternTooLarge as error:
             raise ToolFailed(f"The pattern cannot be used: {error}.") from error
-        accepts = _visible(matches, root, files.visibility())
+        accepts = _visible_only(matches, root, files.visibility())
         paths = await listed.below(root, accepts=accepts, most=limit + 1)
         if not paths:
             return ToolResult.of("No files found matching pattern", useless=True)
@@ -237,7 +239,7 @@ def find_tool(files: LocalFiles, listed: FileListing) -> AgentTool:
     )
 
 
-def _visible(
+def _visible_only(
     matches: Callable[[str], bool], root: Path, is_visible: Callable[[Path], bool] | None
 ) -> Callable[[str], bool]:
     if is_visible is None:

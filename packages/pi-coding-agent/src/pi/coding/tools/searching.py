@@ -113,7 +113,7 @@ async def search(
                 raise ToolFailed(_error_message(error.errors, query.pattern)) from error
             log.warning("%s; falling back to the Python search", error.message)
     try:
-        return sorted(await _first(query, _python_search(query, home), env, is_visible))
+        return sorted(await _first_matches(query, _python_search(query, home), env, is_visible))
     except ProgramFailed as error:
         raise ToolFailed(error.errors or error.message) from error
 
@@ -132,12 +132,12 @@ async def _rg_found(
     query: Search, rg: str, env: dict[str, str], is_visible: Callable[[Path], bool] | None
 ) -> list[Match]:
     command, patterns = _rg_command(query)
-    matches = await _first(query, _Command([rg, *RG, *command], patterns), env, is_visible)
+    matches = await _first_matches(query, _Command([rg, *RG, *command], patterns), env, is_visible)
     if len(matches) > query.limit and query.path == query.folder:
         # With several threads the first matches are random. Sorted output uses one thread and
         # ends as soon as there are enough matches.
         in_order = _Command([rg, *RG, SORTED, *command], patterns)
-        matches = await _first(query, in_order, env, is_visible)
+        matches = await _first_matches(query, in_order, env, is_visible)
     return matches
 
 
@@ -175,7 +175,7 @@ def _python_search(query: Search, home: Path) -> _Command:
     return _Command([sys.executable, "-P", "-m", "pi.coding.tools.searching"], request)
 
 
-async def _first(
+async def _first_matches(
     query: Search,
     command: _Command,
     env: dict[str, str],
@@ -183,7 +183,7 @@ async def _first(
 ) -> list[Match]:
     visible_matches: list[Match] = []
     visible: dict[str, bool] = {}
-    async with aclosing(_matches(query, command, env)) as matches:
+    async with aclosing(_run_search(query, command, env)) as matches:
         async for match in matches:
             if is_visible is not None:
                 if match.path not in visible:
@@ -196,7 +196,7 @@ async def _first(
     return visible_matches
 
 
-async def _matches(
+async def _run_search(
     query: Search, command: _Command, env: dict[str, str]
 ) -> AsyncGenerator[Match, None]:
     output = read_program_output(
@@ -237,11 +237,11 @@ class _MatchReader:
                 # A note, such as "binary file matches", may precede it on a line of its own.
                 self._path = self._held[self._held.rfind(b"\n./") + 1 :]
             else:
-                yield self._match(self._path, self._held)
+                yield self._parse_match(self._path, self._held)
                 self._path = None
             self._held = b""
 
-    def _match(self, path: bytes, line: bytes) -> Match:
+    def _parse_match(self, path: bytes, line: bytes) -> Match:
         number, _, text = line.partition(b":")
         if not number.isdigit():
             raise ProgramFailed(self._program, "wrote something else than matches")
@@ -268,10 +268,10 @@ def _error_message(errors: str, pattern: str) -> str:
             lines[number] = line.replace(f"(?:{pattern})", pattern, 1)
             mark = lines[number + 1]
             lines[number + 1] = mark[:4] + mark[4:].removeprefix("   ")
-    return "\n".join(map(_short, lines))
+    return "\n".join(map(_shorten, lines))
 
 
-def _short(line: str) -> str:
+def _shorten(line: str) -> str:
     """Return the start of a long line: a pattern may have 200,000 characters."""
     return line if len(line) <= MAX_MATCH_CHARACTERS else f"{line[:200]}…"
 
@@ -291,11 +291,11 @@ def main(request: bytes) -> int:
     query = Search(path=path, **fields)
     try:
         for match in matches(query, home):
-            sys.stdout.buffer.write(_line(match))
+            sys.stdout.buffer.write(_format_match(match))
     except (re.error, PatternTooLarge) as error:
         what = "regex parse error" if isinstance(error, re.error) else "glob error"
         invalid_pattern = query.pattern if isinstance(error, re.error) else query.glob
-        sys.stderr.write(f"{what}:\n    {_short(invalid_pattern)}\nerror: {error}\n")
+        sys.stderr.write(f"{what}:\n    {_shorten(invalid_pattern)}\nerror: {error}\n")
         return EXIT_INVALID_PATTERN
     return 0
 
@@ -305,7 +305,7 @@ def matches(query: Search, home: Path) -> Iterator[Match]:
     expression = re.escape(query.pattern) if query.literal else query.pattern
     regex = re.compile(expression, re.IGNORECASE if query.ignore_case else 0)
     count = 0
-    for path in _files(query, home):
+    for path in _candidate_files(query, home):
         for match in _matches_in(query.folder / path, path, regex):
             yield match
             count += 1
@@ -313,12 +313,12 @@ def matches(query: Search, home: Path) -> Iterator[Match]:
                 return
 
 
-def _line(match: Match) -> bytes:
+def _format_match(match: Match) -> bytes:
     path = f"./{match.path}".encode("utf-8", "surrogateescape")
     return b"%b\0%d:%b\n" % (path, match.number, match.text.encode("utf-8", "replace"))
 
 
-def _files(query: Search, home: Path) -> Iterator[str]:
+def _candidate_files(query: Search, home: Path) -> Iterator[str]:
     if query.path.is_file():
         yield query.path.name
         return

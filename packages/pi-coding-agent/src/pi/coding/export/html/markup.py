@@ -144,7 +144,7 @@ class Painter:
         tokens = list(lexer.get_tokens(code))
         if "".join(text for _, text in tokens) != code:
             return esc(code)  # some lexers drop text that they do not recognise
-        return join(_token(kind, text) for kind, text in _merged(tokens))
+        return join(_token(kind, text) for kind, text in _merge_tokens(tokens))
 
 
 def diff(changes: str) -> Html:
@@ -157,7 +157,7 @@ def _diff_line(line: str) -> Html:
     return tag("span", esc(line + "\n"), class_=kind)
 
 
-def _merged(tokens: list[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
+def _merge_tokens(tokens: list[tuple[Any, str]]) -> Iterator[tuple[str, str]]:
     """Merge neighbouring tokens of the same colour."""
     colour, run = "", ""
     for kind, text in tokens:
@@ -255,9 +255,9 @@ class _Writer:
                 case {"Start": {"CodeBlock": kind}}:
                     info = kind["Fenced"] if isinstance(kind, dict) else ""
                     language = (info.replace(",", " ").split() or [""])[0]
-                    yield self._painter.block(_words(events, "CodeBlock"), language)
+                    yield self._painter.block(_collect_text(events, "CodeBlock"), language)
                 case {"Start": {"Image": {"dest_url": address}}}:
-                    yield _image(address, _words(events, "Image"))
+                    yield _image(address, _collect_text(events, "Image"))
                 case {"Start": kind}:
                     yield self._start(kind)
                 case {"End": _}:
@@ -317,7 +317,7 @@ class _Table:
         return self._cell, "" if side == "none" else side
 
 
-def _words(events: Iterator[Any], kind: str) -> str:
+def _collect_text(events: Iterator[Any], kind: str) -> str:
     """Return the text up to the end of the current element, without markup."""
     texts, depth = [], 1
     for event in events:

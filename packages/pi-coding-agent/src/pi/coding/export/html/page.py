@@ -118,16 +118,16 @@ class Articles:
                 tag("span", esc(_author(node)), class_="who"),
                 _time_tag(node.entry.timestamp),
                 tag("span", esc(node.label), class_="label") if node.label else Html(""),
-                self._switch(number),
+                self._render_switch(number),
             ),
-            self._body(number),
+            self._render_body(number),
             id=f"n{number}",
             data_n=number,
             class_="aside" if node.aside else KINDS[type(node.message)],
             hidden=number not in self._shown,
         )
 
-    def _switch(self, number: int) -> Html:
+    def _render_switch(self, number: int) -> Html:
         """Render the branch selector of a fork."""
         row = self._rows.get(number)
         if row is None or not row.siblings:
@@ -143,60 +143,61 @@ class Articles:
             aria_label="Branches",
         )
 
-    def _body(self, number: int) -> Html:
+    def _render_body(self, number: int) -> Html:
         node = self._nodes[number]
         match node.message:
             case AssistantMessage() as answer:
-                body = self._answer(number, answer)
+                body = self._render_answer(number, answer)
             case CustomMessage(content=content, details=details) if cells_of(details):
                 body = with_cells(details, blocks(content), self._painter)
             case UserMessage(content=content) | CustomMessage(content=content):
-                body = self._mixed(blocks(content))
+                body = self._render_mixed(blocks(content))
             case ToolResultMessage() as result:
                 body = lone_result(result, self._painter)
             case BashExecution() as execution:
-                body = self._command(execution)
+                body = self._render_command(execution)
             case CompactionSummaryMessage() as compaction:
                 title = f"Compacted: {compaction.tokens_before:,} tokens became this summary"
-                body = self._folded(title, readable_summary(compaction.summary), "summary")
-                body = join((body, self._mixed(compaction.content or ())))
+                body = self._render_folded(title, readable_summary(compaction.summary), "summary")
+                body = join((body, self._render_mixed(compaction.content or ())))
             case BranchSummaryMessage(summary=summary):
                 title = "Summary of a branch that was left"
-                body = self._folded(title, readable_summary(summary), "summary")
+                body = self._render_folded(title, readable_summary(summary), "summary")
             case None if isinstance(node.entry, Custom) and cells_of(node.entry.data):
                 body = with_cells(node.entry.data, (), self._painter)
             case SystemMessage() | None:
                 body = _data(node.entry)
         return body
 
-    def _answer(self, number: int, answer: AssistantMessage) -> Html:
+    def _render_answer(self, number: int, answer: AssistantMessage) -> Html:
         parts = [
-            self._block(number, position, block) for position, block in enumerate(answer.content)
+            self._render_block(number, position, block)
+            for position, block in enumerate(answer.content)
         ]
         if end := answer.error_message or ENDS.get(answer.stop_reason):
             parts.append(tag("p", esc(end), class_="error"))
         return join(parts)
 
-    def _block(self, number: int, position: int, block: Text | Thinking | ToolCall) -> Html:
+    def _render_block(self, number: int, position: int, block: Text | Thinking | ToolCall) -> Html:
         match block:
             case Text(text=text):
-                return self._words(text)
+                return self._render_text(text)
             case Thinking(redacted=True):
                 return tag("p", esc("Thinking that the provider keeps to itself."), class_="note")
             case Thinking(thinking=thought) if thought.strip():
-                return self._folded("Thinking", thought, "thinking")
+                return self._render_folded("Thinking", thought, "thinking")
             case Thinking():
                 return Html("")
             case ToolCall():
-                results = map(self._result, self._results.get((number, position), ()))
+                results = map(self._make_result, self._results.get((number, position), ()))
                 return tool_call(block, tuple(results), self._painter)
 
-    def _result(self, number: int) -> Result:
+    def _make_result(self, number: int) -> Result:
         message = self._nodes[number].message
         assert isinstance(message, ToolResultMessage)
         return Result(node=number, message=message, shown=number in self._shown)
 
-    def _command(self, execution: BashExecution) -> Html:
+    def _render_command(self, execution: BashExecution) -> Html:
         notes = (
             f"exit code {execution.exit_code}" if execution.exit_code else "",
             "cancelled" if execution.cancelled else "",
@@ -213,15 +214,16 @@ class Articles:
             )
         )
 
-    def _folded(self, title: str, text: str, kind: str) -> Html:
-        return tag("details", tag("summary", esc(title)), self._words(text), class_=kind)
+    def _render_folded(self, title: str, text: str, kind: str) -> Html:
+        return tag("details", tag("summary", esc(title)), self._render_text(text), class_=kind)
 
-    def _mixed(self, parts: Sequence[Text | Image]) -> Html:
+    def _render_mixed(self, parts: Sequence[Text | Image]) -> Html:
         return join(
-            self._words(part.text) if isinstance(part, Text) else image(part) for part in parts
+            self._render_text(part.text) if isinstance(part, Text) else image(part)
+            for part in parts
         )
 
-    def _words(self, text: str) -> Html:
+    def _render_text(self, text: str) -> Html:
         return tag("div", rich_text(strip_blank_lines(text), self._painter), class_="words")
 
 

@@ -49,13 +49,13 @@ def drawn(details: Any) -> Html | None:
     """Render the details; ``None`` if their shape is unknown."""
     match details:
         case {"columns": [*columns], "rows": [*rows]} if all(isinstance(r, list) for r in rows):
-            return _table(columns, rows)
+            return _render_table(columns, rows)
         case {"phases": [*phases]} if all(map(_is_phase, phases)):
-            return _phases(phases)
+            return _render_phases(phases)
         case {"members": [*members]} if members and all(_is_named(member) for member in members):
-            return _members(members, details.get("total"))
+            return _render_members(members, details.get("total"))
         case {"files": [*files]} if files and all(map(_is_changed_file, files)):
-            return _files(details, files)
+            return _render_files(details, files)
         case _:
             return None
 
@@ -74,7 +74,7 @@ def resolved_action(details: Any) -> Html | None:
             waiting = remaining if isinstance(remaining, list | tuple) else ()
             notes = [about, *(f"still pending: {pending}" for pending in waiting)]
             title = tag("p", verb, Html(" "), esc(label), class_="action")
-            return join((title, *(_note(note) for note in notes if note)))
+            return join((title, *(_render_note(note) for note in notes if note)))
         case _:
             return None
 
@@ -85,15 +85,15 @@ def repeats_arguments(details: object) -> bool:
     return has_phases or resolved_action(details) is not None
 
 
-def _note(text: str) -> Html:
+def _render_note(text: str) -> Html:
     return tag("p", esc(text), class_="note")
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Html:
+def _render_table(columns: Sequence[object], rows: Sequence[Sequence[object]]) -> Html:
     head = tag("tr", *(tag("th", esc(str(name))) for name in columns))
     body = (tag("tr", *(tag("td", esc(_value(value))) for value in row)) for row in rows)
     return tag("table", head, *body)
@@ -114,18 +114,18 @@ def _is_phase(value: object) -> bool:
             return False
 
 
-def _phases(phases: Sequence[Mapping[str, Any]]) -> Html:
+def _render_phases(phases: Sequence[Mapping[str, Any]]) -> Html:
     tasks = [task for phase in phases for task in phase["tasks"]]
     closed = sum(task.get("status") in CLOSED for task in tasks)
-    count = f"{closed} of {_counted(len(tasks), 'task')} closed" if tasks else "no tasks"
+    count = f"{closed} of {_format_count(len(tasks), 'task')} closed" if tasks else "no tasks"
     rows = (
-        tag("li", esc(str(phase["name"])), tag("ul", *map(_task, phase["tasks"])))
+        tag("li", esc(str(phase["name"])), tag("ul", *map(_render_task, phase["tasks"])))
         for phase in phases
     )
-    return join((_note(count), tag("ul", *rows, class_="phases")))
+    return join((_render_note(count), tag("ul", *rows, class_="phases")))
 
 
-def _task(task: Mapping[str, Any]) -> Html:
+def _render_task(task: Mapping[str, Any]) -> Html:
     status = str(task.get("status", ""))
     known_status = status if status in SIGNS else ""
     description = esc(str(task["content"]))
@@ -144,18 +144,18 @@ def _is_named(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("name"), str)
 
 
-def _members(members: Sequence[Mapping[str, Any]], total: object) -> Html:
-    count = _counted(len(members), "member")
+def _render_members(members: Sequence[Mapping[str, Any]], total: object) -> Html:
+    count = _format_count(len(members), "member")
     if isinstance(total, int) and total > len(members):
-        count = f"the first {len(members):,} of {_counted(total, 'member')}"
+        count = f"the first {len(members):,} of {_format_count(total, 'member')}"
     rows = (tag("li", esc(member["name"]), *_size(member.get("size"))) for member in members)
-    return join((_note(count), tag("ul", *rows, class_="members")))
+    return join((_render_note(count), tag("ul", *rows, class_="members")))
 
 
 def _size(size: object) -> tuple[Html, ...]:
     if not isinstance(size, int):
         return ()
-    return (Html(" "), tag("span", esc(_counted(size, "byte")), class_="note"))
+    return (Html(" "), tag("span", esc(_format_count(size, "byte")), class_="note"))
 
 
 # Changes of several files -------------------------------------------------------------------------
@@ -169,17 +169,17 @@ def _is_changed_file(value: object) -> bool:
             return False
 
 
-def _files(details: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Html:
+def _render_files(details: Mapping[str, Any], files: Sequence[Mapping[str, Any]]) -> Html:
     state = "preview" if details.get("pending") is True else ""
     badge = (tag("span", esc(state), class_="badge"), Html(" ")) if state else ()
     label = esc(str(details.get("label") or ""))
     title = tag("p", *badge, label, class_="action") if state or label else Html("")
-    return join((title, *map(_file, files)))
+    return join((title, *map(_render_file, files)))
 
 
-def _file(file: Mapping[str, Any]) -> Html:
+def _render_file(file: Mapping[str, Any]) -> Html:
     count = file.get("replacements")
-    note = f" · {_counted(count, 'replacement')}" if isinstance(count, int) else ""
+    note = f" · {_format_count(count, 'replacement')}" if isinstance(count, int) else ""
     title = tag("span", esc(file["path"]), class_="subject")
     return tag("section", tag("p", title, esc(note), class_="note"), diff(file["diff"]))
 
@@ -202,12 +202,14 @@ def cells(details: Mapping[str, Any], painter: Painter) -> Html:
     """Render the cells: code, status and output of each."""
     listed, language = cells_of(details), str(details.get("language", ""))
     return join(
-        _cell(cell, f"[{number}/{len(listed)}]" if len(listed) > 1 else "", language, painter)
+        _render_cell(
+            cell, f"[{number}/{len(listed)}]" if len(listed) > 1 else "", language, painter
+        )
         for number, cell in enumerate(listed, 1)
     )
 
 
-def _cell(cell: Mapping[str, Any], position: str, language: str, painter: Painter) -> Html:
+def _render_cell(cell: Mapping[str, Any], position: str, language: str, painter: Painter) -> Html:
     status, took = str(cell.get("status", "")), cell.get("durationMs")
     notes = [position, str(cell.get("title") or ""), "" if status == "ok" else status]
     notes.append(f"{took / 1000:.1f} s" if isinstance(took, int | float) and took >= 100 else "")
@@ -242,9 +244,9 @@ def tool_call(call: ToolCall, results: Sequence[Result], painter: Painter) -> Ht
     about = tag("span", esc(subject(call)), class_="subject")
     return tag(
         "details",
-        tag("summary", title, Html(" "), *_badge(status), about),
-        Html("") if hides_arguments else _arguments(call, changed=changed, painter=painter),
-        *(_result(call, result, painter) for result in results),
+        tag("summary", title, Html(" "), *_render_badge(status), about),
+        Html("") if hides_arguments else _render_arguments(call, changed=changed, painter=painter),
+        *(_render_result(call, result, painter) for result in results),
         class_=f"tool {status}".strip(),
         open=failed or changed,
     )
@@ -256,7 +258,7 @@ def lone_result(message: ToolResultMessage, painter: Painter) -> Html:
     status = "failed" if message.is_error else ""
     return tag(
         "details",
-        tag("summary", title, Html(" "), *_badge(status)),
+        tag("summary", title, Html(" "), *_render_badge(status)),
         content(message.content, painter),
         class_=f"tool {status}".strip(),
     )
@@ -264,7 +266,7 @@ def lone_result(message: ToolResultMessage, painter: Painter) -> Html:
 
 def content(parts: Sequence[Text | Image], painter: Painter, *, file: str = "") -> Html:
     """Render texts and images."""
-    return join(_part(part, painter, file=file) for part in parts)
+    return join(_render_part(part, painter, file=file) for part in parts)
 
 
 def image(part: Image) -> Html:
@@ -274,11 +276,11 @@ def image(part: Image) -> Html:
     return tag("p", esc(f"[image that cannot be shown: {part.mime_type}]"), class_="note")
 
 
-def _badge(status: str) -> tuple[Html, ...]:
+def _render_badge(status: str) -> tuple[Html, ...]:
     return (tag("span", esc(status), class_="badge"), Html(" ")) if status else ()
 
 
-def _arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
+def _render_arguments(call: ToolCall, *, changed: bool, painter: Painter) -> Html:
     file = text_argument(call, "path", "file_path")
     match call.name:
         case "bash" | "powershell" if command := text_argument(call, "command"):
@@ -302,14 +304,14 @@ def _as_json(arguments: Json, painter: Painter) -> Html:
     return painter.block(written, "json")
 
 
-def _result(call: ToolCall, result: Result, painter: Painter) -> Html:
+def _render_result(call: ToolCall, result: Result, painter: Painter) -> Html:
     message = result.message
-    body = _body(call, message, painter)
+    body = _render_body(call, message, painter)
     classes = "result failed" if message.is_error else "result"
     return tag("div", body, class_=classes, data_n=result.node, hidden=not result.shown)
 
 
-def _body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
+def _render_body(call: ToolCall, message: ToolResultMessage, painter: Painter) -> Html:
     """Render a result from its details; from its text if they have no known shape."""
     details: Any = message.details
     if cells_of(details):
@@ -345,7 +347,7 @@ def with_cells(details: Any, parts: Sequence[Text | Image], painter: Painter) ->
     return join((cells(details, painter), *(image(p) for p in parts if isinstance(p, Image))))
 
 
-def _part(part: Text | Image, painter: Painter, *, file: str) -> Html:
+def _render_part(part: Text | Image, painter: Painter, *, file: str) -> Html:
     if isinstance(part, Image):
         return image(part)
     text = strip_blank_lines(part.text)

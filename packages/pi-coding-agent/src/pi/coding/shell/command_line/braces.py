@@ -29,9 +29,9 @@ def alternatives(letters: Sequence[Letter]) -> list[list[Letter]]:
         if ("}", False) in letters:
             raise Unclear
         return [list(letters)]
-    end = _closing(letters, start)
+    end = _find_closing(letters, start)
     inner = letters[start + 1 : end]
-    choices = _choices(inner)
+    choices = _split_choices(inner)
     tails = alternatives(letters[end + 1 :])
     expanded = [
         [*letters[:start], *choice, *tail] for choice in choices for tail in tails
@@ -41,7 +41,7 @@ def alternatives(letters: Sequence[Letter]) -> list[list[Letter]]:
     return expanded
 
 
-def _closing(letters: Sequence[Letter], start: int) -> int:
+def _find_closing(letters: Sequence[Letter], start: int) -> int:
     depth = 0
     for index in range(start, len(letters)):
         if letters[index] == ("{", False):
@@ -53,7 +53,7 @@ def _closing(letters: Sequence[Letter], start: int) -> int:
     raise Unclear
 
 
-def _choices(inner: Sequence[Letter]) -> list[list[Letter]]:
+def _split_choices(inner: Sequence[Letter]) -> list[list[Letter]]:
     pieces: list[list[Letter]] = [[]]
     depth = 0
     for letter in inner:
@@ -68,20 +68,22 @@ def _choices(inner: Sequence[Letter]) -> list[list[Letter]]:
         return [choice for piece in pieces for choice in alternatives(piece)]
     if any(quoted for _, quoted in inner):
         raise Unclear
-    return [[(char, False) for char in text] for text in _sequence("".join(c for c, _ in inner))]
+    return [
+        [(char, False) for char in text] for text in _expand_sequence("".join(c for c, _ in inner))
+    ]
 
 
-def _sequence(text: str) -> list[str]:
+def _expand_sequence(text: str) -> list[str]:
     if numbers := _NUMBERS.fullmatch(text):
-        values = _range(int(numbers[1]), int(numbers[2]))
+        values = _inclusive_range(int(numbers[1]), int(numbers[2]))
         return [str(value) for value in values]
     # Between upper and lower case there are brackets, quotes and a backslash.
     if (ends := _LETTERS.fullmatch(text)) and ends[1].islower() == ends[2].islower():
-        return [chr(value) for value in _range(ord(ends[1]), ord(ends[2]))]
+        return [chr(value) for value in _inclusive_range(ord(ends[1]), ord(ends[2]))]
     raise Unclear
 
 
-def _range(first: int, last: int) -> range:
+def _inclusive_range(first: int, last: int) -> range:
     if abs(first - last) >= MAX_ALTERNATIVES:
         raise Unclear
     return range(first, last + 1) if first <= last else range(first, last - 1, -1)

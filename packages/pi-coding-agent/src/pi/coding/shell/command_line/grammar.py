@@ -50,36 +50,36 @@ class Grammar:
         self._pending: list[HereDocument] = []
         self._words = WordReader(
             self._source,
-            commands=self._substituted,
-            quoted_commands=self._backquoted,
-            arithmetic=self._arithmetic,
+            commands=self._read_substitution,
+            quoted_commands=self._read_backquoted,
+            arithmetic=self._read_arithmetic,
             assigned=self._assigned_by_expansion,
-            report_problem=self._problem,
+            report_problem=self._report_problem,
         )
 
     def read(self) -> None:
         """Read the whole script; raises ``Malformed``."""
-        self._list()
+        self._read_list()
         if self._source.at < len(self._source.text):
             raise Malformed(f"syntax error near {self._source.peek(10)!r}")
         self._read_documents()  # the end of the text ends them too, as in bash
 
     # Lists and pipelines -------------------------------------------------------------------------
 
-    def _list(self) -> int:
+    def _read_list(self) -> int:
         """Read commands up to the end of the list; returns their number."""
         count = 0
-        self._newlines()
+        self._skip_newlines()
         while not self._at_end():
             self._and_or()
             count += 1
-            self._blanks()
-            if not self._separator():
+            self._skip_blanks()
+            if not self._read_separator():
                 break
-            self._newlines()
+            self._skip_newlines()
         return count
 
-    def _separator(self) -> bool:
+    def _read_separator(self) -> bool:
         source = self._source
         if source.peek() == "\n":
             return True
@@ -88,70 +88,70 @@ class Grammar:
         return source.take(";") or source.take("&")
 
     def _nonempty_list(self, what: str) -> None:
-        if self._list() == 0:
+        if self._read_list() == 0:
             raise Malformed(f"syntax error: {what} is empty")
 
     def _at_end(self) -> bool:
         source = self._source
         if source.at >= len(source.text) or source.peek() == ")" or source.peek(2) in (";;", ";&"):
             return True
-        return self._reserved() in _ENDING - {"in"}
+        return self._peek_reserved() in _ENDING - {"in"}
 
     def _and_or(self) -> None:
-        self._pipeline()
-        while self._blanks() and (self._source.take("&&") or self._source.take("||")):
-            self._newlines()
-            self._pipeline()
+        self._read_pipeline()
+        while self._skip_blanks() and (self._source.take("&&") or self._source.take("||")):
+            self._skip_newlines()
+            self._read_pipeline()
 
-    def _pipeline(self) -> None:
-        while (word := self._reserved()) in ("!", "time"):
+    def _read_pipeline(self) -> None:
+        while (word := self._peek_reserved()) in ("!", "time"):
             self._source.at += len(word)
-            self._blanks()
+            self._skip_blanks()
             if word == "time" and self._source.peek(3) in ("-p ", "-p\t"):
                 self._source.at += 2
-                self._blanks()
+                self._skip_blanks()
             if self._is_empty():
                 return  # "!" and "time" alone are commands
-        self._command()
-        while self._blanks() and self._source.peek(2) != "||" and self._source.take("|"):
+        self._read_command()
+        while self._skip_blanks() and self._source.peek(2) != "||" and self._source.take("|"):
             self._source.take("&")
-            self._newlines()
-            self._command()
+            self._skip_newlines()
+            self._read_command()
 
     def _is_empty(self) -> bool:
         return self._source.peek() in ("", "\n", ";", "&", "|", ")")
 
-    def _command(self) -> None:
+    def _read_command(self) -> None:
         source = self._source
-        self._blanks()
+        self._skip_blanks()
         source.enter()
-        word = self._reserved()
+        word = self._peek_reserved()
         if source.peek(2) == "((" and source.closes_twice(2):
             source.at += 2
             self._words.skip_arithmetic("))")
-            self._redirections()
+            self._read_redirections()
         elif source.take("("):
             self._nonempty_list("a subshell")
             self._expect(")")
-            self._redirections()
+            self._read_redirections()
         elif word in _COMPOUND:
             source.at += len(word)
             _COMPOUND[word](self)
             if word != "coproc":
-                self._redirections()
+                self._read_redirections()
         elif word in _ENDING - {"in"}:
             raise Malformed(f"syntax error near {word!r}")
         else:
-            self._simple()
+            self._read_simple()
         source.depth -= 1
 
     # Compound commands ---------------------------------------------------------------------------
 
-    def _group(self) -> None:
+    def _read_group(self) -> None:
         self._nonempty_list("a group")
         self._expect_word("}")
 
-    def _if(self) -> None:
+    def _read_if(self) -> None:
         self._nonempty_list("a condition")
         self._expect_word("then")
         self._nonempty_list("a branch")
@@ -163,89 +163,89 @@ class Grammar:
             self._nonempty_list("a branch")
         self._expect_word("fi")
 
-    def _loop(self) -> None:
+    def _read_loop(self) -> None:
         self._nonempty_list("a condition")
-        self._body()
+        self._read_body()
 
-    def _body(self) -> None:
+    def _read_body(self) -> None:
         self._expect_word("do")
         self._nonempty_list("a loop")
         self._expect_word("done")
 
-    def _for(self) -> None:
-        self._blanks()
+    def _read_for(self) -> None:
+        self._skip_blanks()
         if self._source.take("(("):
             self._words.skip_arithmetic("))")
-            self._blanks()
+            self._skip_blanks()
             self._source.take(";")
-            self._newlines()
+            self._skip_newlines()
         else:
-            variable = self._word("a loop without a variable")
+            variable = self._read_word("a loop without a variable")
             self._names.assign(variable.raw, None)
             self._emit(CommandPart(assignments=(Assignment(name=variable.raw, value=variable),)))
-            self._newlines()
+            self._skip_newlines()
             if self._take_word("in"):
-                self._items()
+                self._read_items()
             else:
                 self._source.take(";")
-                self._newlines()
-        if self._reserved() == "{":  # an old form that bash still accepts
+                self._skip_newlines()
+        if self._peek_reserved() == "{":  # an old form that bash still accepts
             self._source.at += 1
-            self._group()
+            self._read_group()
         else:
-            self._body()
+            self._read_body()
 
-    def _items(self) -> None:
-        while self._blanks() and self._words.read() is not None:
+    def _read_items(self) -> None:
+        while self._skip_blanks() and self._words.read() is not None:
             pass
         if not (self._source.take(";") or self._source.peek() == "\n"):
             raise Malformed("syntax error in the words of a loop")
-        self._newlines()
+        self._skip_newlines()
 
-    def _case(self) -> None:
-        self._blanks()
-        self._word("a case without a word")
-        self._newlines()
+    def _read_case(self) -> None:
+        self._skip_blanks()
+        self._read_word("a case without a word")
+        self._skip_newlines()
         self._expect_word("in")
-        self._newlines()
+        self._skip_newlines()
         while not self._take_word("esac"):
-            self._blanks()
+            self._skip_blanks()
             self._source.take("(")
-            self._blanks()
-            self._word("a case without a pattern")
-            while self._blanks() and self._source.take("|"):
-                self._blanks()
-                self._word("a case without a pattern")
+            self._skip_blanks()
+            self._read_word("a case without a pattern")
+            while self._skip_blanks() and self._source.take("|"):
+                self._skip_blanks()
+                self._read_word("a case without a pattern")
             self._expect(")")
-            self._list()
-            self._blanks()
+            self._read_list()
+            self._skip_blanks()
             if any(map(self._source.take, (";;&", ";;", ";&"))):
-                self._newlines()
-            elif self._reserved() != "esac":
+                self._skip_newlines()
+            elif self._peek_reserved() != "esac":
                 raise Malformed("syntax error in a case")
 
-    def _function(self) -> None:
-        self._blanks()
-        name = self._word("a function without a name")
-        self._blanks()
+    def _read_function(self) -> None:
+        self._skip_blanks()
+        name = self._read_word("a function without a name")
+        self._skip_blanks()
         if self._source.take("("):
             self._expect(")")
         self._define(name)
 
     def _define(self, name: CommandWord) -> None:
-        self._newlines()
-        if self._reserved() not in _COMPOUND and self._source.peek() != "(":
+        self._skip_newlines()
+        if self._peek_reserved() not in _COMPOUND and self._source.peek() != "(":
             raise Malformed("syntax error: a function without a body")
         before, self._inside = self._inside, (*self._inside, f"function {name.raw}")
-        self._command()
+        self._read_command()
         self._inside = before
 
-    def _condition(self) -> None:
+    def _read_condition(self) -> None:
         """Read ``[[ … ]]``: only expansions and compared numbers run commands."""
         source, before = self._source, ""
         words: list[CommandWord] = []
         while True:
-            self._newlines()
+            self._skip_newlines()
             if _CONDITION_END.match(source.text, source.at):
                 source.at += 2
                 break
@@ -272,29 +272,29 @@ class Grammar:
             self._names.evaluate(operand.raw)
         if "[" in (operand.text or ""):
             # Quotes do not help: the subscript of 'a[$(cmd)]' is evaluated as well.
-            self._problem("an array subscript may be evaluated")
+            self._report_problem("an array subscript may be evaluated")
 
-    def _coproc(self) -> None:
+    def _read_coproc(self) -> None:
         """Read ``coproc [NAME] command``; a name stands only before a compound command."""
-        self._blanks()
+        self._skip_blanks()
         if named := _COPROC_NAME.match(self._source.text, self._source.at):
             self._source.at = named.end()
-        self._command()
+        self._read_command()
 
     # Simple commands -----------------------------------------------------------------------------
 
-    def _simple(self) -> None:
+    def _read_simple(self) -> None:
         words: list[CommandWord] = []
         assignments: list[Assignment] = []
         redirections: list[Redirection] = []
         documents: list[HereDocument] = []
         start = self._source.at
-        while self._blanks():
-            if (redirection := self._redirection(documents)) is not None:
+        while self._skip_blanks():
+            if (redirection := self._read_redirection(documents)) is not None:
                 redirections.append(redirection)
                 continue
             declares = bool(words) and words[0].literal in _DECLARING
-            if (not words or declares) and self._assignment(
+            if (not words or declares) and self._read_assignment(
                 assignments, words if declares else None
             ):
                 continue
@@ -319,24 +319,26 @@ class Grammar:
         )
         self._emit(part, documents)
 
-    def _redirections(self) -> None:
+    def _read_redirections(self) -> None:
         """Read the redirections behind a compound command."""
         redirections: list[Redirection] = []
         documents: list[HereDocument] = []
-        while self._blanks() and (redirection := self._redirection(documents)) is not None:
+        while (
+            self._skip_blanks() and (redirection := self._read_redirection(documents)) is not None
+        ):
             redirections.append(redirection)
         if redirections:
             self._emit(CommandPart(redirections=tuple(redirections)), documents)
 
-    def _redirection(self, documents: list[HereDocument]) -> Redirection | None:
+    def _read_redirection(self, documents: list[HereDocument]) -> Redirection | None:
         source = self._source
         match = _REDIRECTION.match(source.text, source.at)
         if match is None:
             return None
         source.at = match.end()
-        self._blanks()
+        self._skip_blanks()
         operator = match[2] or match[4]
-        target = self._word(f"{operator} without a target")
+        target = self._read_word(f"{operator} without a target")
         descriptor = match[1] or ""
         if descriptor.startswith("{"):
             self._assigned_by_redirection(descriptor[1:-1])
@@ -349,22 +351,24 @@ class Grammar:
             self._pending.append(document)
         return redirection
 
-    def _assignment(self, assignments: list[Assignment], words: list[CommandWord] | None) -> bool:
+    def _read_assignment(
+        self, assignments: list[Assignment], words: list[CommandWord] | None
+    ) -> bool:
         """Read ``name=value``, if it is next; for a declaring command it is also a word."""
         source = self._source
         match = _ASSIGNMENT.match(source.text, source.at)
         if match is None:
             if source.peek() != "[" and _ODD_SUBSCRIPT.match(source.text, source.at):
-                self._problem("an array subscript may be evaluated")
+                self._report_problem("an array subscript may be evaluated")
             return False
         start = source.at
         if match[2]:
             self._names.evaluate(match[2])
         source.at = match.end()
         if source.peek() == "(":
-            value = self._array()
+            value = self._read_array()
             if self._words.read() is not None:  # "a=(b)c" is one word
-                self._problem("text follows an array")
+                self._report_problem("text follows an array")
         else:
             value = self._words.read() or CommandWord(raw="", text="")
             value = replace(value, single=True)  # values are not split
@@ -377,18 +381,18 @@ class Grammar:
             words.append(CommandWord(raw=raw, text=text, prefix=match[0], expands=value.expands))
         return True
 
-    def _array(self) -> CommandWord:
+    def _read_array(self) -> CommandWord:
         source, start = self._source, self._source.at
         source.at += 1
-        self._newlines()
+        self._skip_newlines()
         while True:
             if source.peek() == "[" and _ODD_SUBSCRIPT.match(source.text, source.at):
-                self._problem("an array subscript may be evaluated")
+                self._report_problem("an array subscript may be evaluated")
             if (word := self._words.read()) is None:
                 break
             if "]=" in word.raw:
                 self._names.evaluate(word.raw)
-            self._newlines()
+            self._skip_newlines()
         self._expect(")")
         return CommandWord(raw=source.text[start : source.at], expands=("variable",), single=False)
 
@@ -407,20 +411,20 @@ class Grammar:
         if (part := document.command()) is not None:
             self._found(part)
 
-    def _word(self, message: str) -> CommandWord:
+    def _read_word(self, message: str) -> CommandWord:
         word = self._words.read()
         if word is None:
             raise Malformed(f"syntax error: {message}")
         return word
 
-    def _reserved(self) -> str:
+    def _peek_reserved(self) -> str:
         """Return the reserved word that is next, or an empty string."""
-        self._blanks()
+        self._skip_blanks()
         match = _RESERVED.match(self._source.text, self._source.at)
         return match[0] if match and (match[0] in _COMPOUND or match[0] in _OTHER) else ""
 
     def _take_word(self, word: str) -> bool:
-        if self._reserved() != word:
+        if self._peek_reserved() != word:
             return False
         self._source.at += len(word)
         return True
@@ -431,12 +435,12 @@ class Grammar:
             raise Malformed(f"syntax error: expected {word!r} near {near!r}")
 
     def _expect(self, token: str) -> None:
-        self._newlines() if token == ")" else self._blanks()
+        self._skip_newlines() if token == ")" else self._skip_blanks()
         if not self._source.take(token):
             near = self._source.peek(10) or "the end"
             raise Malformed(f"syntax error: expected {token!r} near {near!r}")
 
-    def _blanks(self) -> bool:
+    def _skip_blanks(self) -> bool:
         """Skip spaces, continued lines and a comment; always true, to be used in conditions."""
         source = self._source
         while True:
@@ -452,37 +456,37 @@ class Grammar:
             else:
                 return True
 
-    def _newlines(self) -> None:
-        while self._blanks() and self._source.take("\n"):
+    def _skip_newlines(self) -> None:
+        while self._skip_blanks() and self._source.take("\n"):
             self._read_documents()
 
     def _read_documents(self) -> None:
         pending, self._pending = self._pending, []
         for document in pending:
             text = document.read(self._source)
-            document.text = text if document.is_quoted else self._expanded(text)
+            document.text = text if document.is_quoted else self._expand_document(text)
             document.is_read = True
             self._report(document)
 
     # Nested scripts and expressions --------------------------------------------------------------
 
-    def _expanded(self, text: str) -> str | None:
+    def _expand_document(self, text: str) -> str | None:
         """Return the text of a here-document; ``None`` if it has expansions."""
         inside = (*self._inside, "here-document")
         inner = Grammar(text, self._names, self._found, inside, self._source.depth + 1)
         return inner._words.read_document()
 
-    def _substituted(self, kind: str) -> None:
+    def _read_substitution(self, kind: str) -> None:
         """Read the commands of a substitution up to its parenthesis."""
         outer, self._pending = self._pending, []
         before, self._inside = self._inside, (*self._inside, kind)
-        self._list()
+        self._read_list()
         self._expect(")")
         if self._pending:
             raise Malformed("a here-document is not closed")
         self._pending, self._inside = outer, before
 
-    def _backquoted(self, script: str) -> None:
+    def _read_backquoted(self, script: str) -> None:
         inside = (*self._inside, "substitution")
         Grammar(script, self._names, self._found, inside, self._source.depth).read()
 
@@ -496,27 +500,27 @@ class Grammar:
 
     def _decides(self, name: str) -> None:
         if DECIDING_VARIABLES.fullmatch(name):
-            self._problem(f"{name} decides which programs run")
+            self._report_problem(f"{name} decides which programs run")
 
-    def _arithmetic(self, expression: str) -> None:
+    def _read_arithmetic(self, expression: str) -> None:
         if _MISLEADING.search(expression):
-            self._problem("an arithmetic expression contains quotes")
+            self._report_problem("an arithmetic expression contains quotes")
         self._names.evaluate(expression)
 
-    def _problem(self, reason: str) -> None:
+    def _report_problem(self, reason: str) -> None:
         self._found(CommandPart(inside=self._inside, unresolved=reason))
 
 
 _COMPOUND: dict[str, Callable[[Grammar], None]] = {
-    "{": Grammar._group,
-    "if": Grammar._if,
-    "while": Grammar._loop,
-    "until": Grammar._loop,
-    "for": Grammar._for,
-    "select": Grammar._for,
-    "case": Grammar._case,
-    "function": Grammar._function,
-    "[[": Grammar._condition,
-    "coproc": Grammar._coproc,
+    "{": Grammar._read_group,
+    "if": Grammar._read_if,
+    "while": Grammar._read_loop,
+    "until": Grammar._read_loop,
+    "for": Grammar._read_for,
+    "select": Grammar._read_for,
+    "case": Grammar._read_case,
+    "function": Grammar._read_function,
+    "[[": Grammar._read_condition,
+    "coproc": Grammar._read_coproc,
 }
 _OTHER = frozenset({*_ENDING, "!", "time"})

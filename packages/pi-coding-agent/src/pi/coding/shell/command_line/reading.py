@@ -50,11 +50,11 @@ def _program_problem(name: str, arguments: Sequence[CommandWord]) -> str:
     return reason
 
 
-def _names(text: str) -> frozenset[str]:
+def _split(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PLAIN = _names(
+_PLAIN = _split(
     "cat head wc stat ls du df pwd echo printf test [ true false : cd which type basename"
     " dirname realpath readlink grep egrep fgrep zcat bzcat xzcat diff cmp comm cut tr nl od"
     " hexdump fold paste join tac rev column strings expand unexpand md5sum sha1sum sha224sum"
@@ -229,25 +229,25 @@ _NPM_OPTIONS = _Reader(
         "--shell",
     ),
 )
-_NPM = _names("ls list view info outdated search root prefix --version -v")
-_APT_CACHE = _names("policy show search depends rdepends madison")
+_NPM = _split("ls list view info outdated search root prefix --version -v")
+_APT_CACHE = _split("policy show search depends rdepends madison")
 _QUERIES: dict[str, tuple[frozenset[str], _Reader]] = {
     **dict.fromkeys(
-        ("pip", "pip3"), (_names("list show freeze check index debug --version"), _PIP_OPTIONS)
+        ("pip", "pip3"), (_split("list show freeze check index debug --version"), _PIP_OPTIONS)
     ),
     "npm": (_NPM, _NPM_OPTIONS),
-    "go": (_names("version list doc env"), _Reader()),
-    "gem": (_names("list search --version"), _Reader(long=("--config-file",))),
-    "brew": (_names("list info search --version"), _Reader()),
-    "conda": (_names("list search info --version"), _Reader()),
-    "apt": (_names("list show search policy"), _SYSTEM_OPTIONS),
+    "go": (_split("version list doc env"), _Reader()),
+    "gem": (_split("list search --version"), _Reader(long=("--config-file",))),
+    "brew": (_split("list info search --version"), _Reader()),
+    "conda": (_split("list search info --version"), _Reader()),
+    "apt": (_split("list show search policy"), _SYSTEM_OPTIONS),
     "apt-cache": (_APT_CACHE, _SYSTEM_OPTIONS),
-    "dpkg": (_names("-l -L -s -S --list --status --listfiles --search"), _Reader()),
-    "dpkg-query": (_names("-l -L -s -S -W --list --status --listfiles --search --show"), _Reader()),
-    "docker": (_names("ps images logs inspect version"), _Reader()),
+    "dpkg": (_split("-l -L -s -S --list --status --listfiles --search"), _Reader()),
+    "dpkg-query": (_split("-l -L -s -S -W --list --status --listfiles --search --show"), _Reader()),
+    "docker": (_split("ps images logs inspect version"), _Reader()),
 }  # fmt: skip
 """Subcommands that only answer a question, and the options with which they do more."""
-_GO_OPTIONS = _names("-m -json -f -deps -test -e -u -versions -find -all -short -src")
+_GO_OPTIONS = _split("-m -json -f -deps -test -e -u -versions -find -all -short -src")
 """With others, ``go list`` runs the compiler."""
 
 
@@ -267,7 +267,7 @@ def _query_problem(name: str, arguments: Sequence[CommandWord]) -> str:
     return _option_problem(name, arguments[1:], reader)
 
 
-_VERSIONED = _names(
+_VERSIONED = _split(
     "python python3 node npx ruby perl php java javac gcc g++ clang make cmake bash gh uv tmux"
     " curl wget tar ssh psql sqlite3"
 )

@@ -9,11 +9,11 @@ from pi.base.records import Record
 from pi.coding.shell.command_line.parts import CommandWord
 
 
-def _names(text: str) -> frozenset[str]:
+def _split(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_READERS = _names(
+_READERS = _split(
     "status log show diff blame annotate ls-files ls-tree rev-parse rev-list describe shortlog"
     " grep cat-file name-rev merge-base for-each-ref show-ref diff-tree diff-index diff-files"
     " count-objects whatchanged range-diff cherry show-branch check-ignore check-attr version"
@@ -40,26 +40,26 @@ _COLUMNS = r"--(?:sort|format|color|column|abbrev)(?:=.*)?"
 _SEARCHES = r"--(?:list|contains|no-contains|merged|no-merged|points-at)(?:=.*)?|-l"
 _LISTS: dict[str, _Listing] = {
     "branch": _Listing(
-        options=_names("-a -r -v -vv --all --remotes --list -l --show-current --no-color -i"),
+        options=_split("-a -r -v -vv --all --remotes --list -l --show-current --no-color -i"),
         valued=_COLUMNS,
         searching=_SEARCHES,
     ),
-    "tag": _Listing(options=_names("-l --list -n -i"), valued=_COLUMNS, searching=_SEARCHES),
-    "remote": _Listing(options=_names("-v --verbose")),
-    "stash": _Listing(first=_names("list show"), options=_names("-p --stat --name-only"),
+    "tag": _Listing(options=_split("-l --list -n -i"), valued=_COLUMNS, searching=_SEARCHES),
+    "remote": _Listing(options=_split("-v --verbose")),
+    "stash": _Listing(first=_split("list show"), options=_split("-p --stat --name-only"),
                       searching=r"list|show"),
-    "worktree": _Listing(first=_names("list"), options=_names("--porcelain -v")),
-    "submodule": _Listing(first=_names("status"), options=_names("--recursive --cached")),
-    "reflog": _Listing(options=_names("show -n"), valued=r"-\d+|-n\d+|\d+|--(?:date|format)=.*",
+    "worktree": _Listing(first=_split("list"), options=_split("--porcelain -v")),
+    "submodule": _Listing(first=_split("status"), options=_split("--recursive --cached")),
+    "reflog": _Listing(options=_split("show -n"), valued=r"-\d+|-n\d+|\d+|--(?:date|format)=.*",
                        searching=r"show"),
     "config": _Listing(
-        first=_names("--get --get-all --get-regexp --list -l list get"),
-        options=_names("--local --global --system --show-origin --show-scope --name-only -z"),
+        first=_split("--get --get-all --get-regexp --list -l list get"),
+        options=_split("--local --global --system --show-origin --show-scope --name-only -z"),
         searching=r"--get|--get-all|--get-regexp|get",
     ),
-    "notes": _Listing(first=_names("list show"), searching=r"list|show"),
-    "bisect": _Listing(first=_names("log view")),
-    "sparse-checkout": _Listing(first=_names("list")),
+    "notes": _Listing(first=_split("list show"), searching=r"list|show"),
+    "bisect": _Listing(first=_split("log view")),
+    "sparse-checkout": _Listing(first=_split("list")),
 }  # fmt: skip
 
 

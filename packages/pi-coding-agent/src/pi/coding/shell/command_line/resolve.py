@@ -70,26 +70,28 @@ class _Resolver:
             # A backslash may join ``$`` and ``(``, or the halves of a reserved word.
             reason = "a word is split over two lines"
             raw_parts.append(CommandPart(inside=inside, unresolved=reason))
-        parts = [resolved for part in raw_parts for resolved in self._resolved(part)]
+        parts = [resolved for part in raw_parts for resolved in self._resolve(part)]
         if reason := self._names.problem:
             parts.append(CommandPart(inside=inside, unresolved=reason))
         return CommandLine(parts=tuple(parts), error=error, inherited=self._names.inherited)
 
-    def _resolved(self, part: CommandPart) -> Iterator[CommandPart]:
+    def _resolve(self, part: CommandPart) -> Iterator[CommandPart]:
         """Yield ``part``, marked if it cannot be resolved, and the commands that it runs."""
         for assignment in part.assignments:
             if DECIDING_VARIABLES.fullmatch(assignment.name):
-                part = _marked(part, f"{assignment.name} decides which programs run")
+                part = _mark_unresolved(part, f"{assignment.name} decides which programs run")
         if part.unresolved or not part.words:
             yield part
             return
         name = part.name
         if name is None or not name or name in _RESERVED:
-            yield _marked(part, f"the command name {part.words[0].raw} is not known in advance")
+            yield _mark_unresolved(
+                part, f"the command name {part.words[0].raw} is not known in advance"
+            )
             return
         program = name.rpartition("/")[2].lower()  # file systems may ignore case
         inner: list[CommandPart] = []
-        yield _marked(part, self._inner_commands(program, part, inner))
+        yield _mark_unresolved(part, self._inner_commands(program, part, inner))
         yield from inner
 
     def _inner_commands(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
@@ -98,14 +100,14 @@ class _Resolver:
         Returns why the commands are not known; empty if they are.
         """
         if program in SHELLS:
-            return self._shell(program, part, inner)
+            return self._resolve_shell(program, part, inner)
         if program in WRAPPERS:
-            return self._wrapper(program, WRAPPERS[program], part, inner)
+            return self._resolve_wrapper(program, WRAPPERS[program], part, inner)
         if special := _SPECIAL.get(program):
             return special(self, part, inner)
         if program in OTHER_RUNNERS or LOADER.fullmatch(program):
             return f"{program} runs other commands"
-        launched = self._launcher(program, part, inner) if program in LAUNCHERS else ""
+        launched = self._resolve_launcher(program, part, inner) if program in LAUNCHERS else ""
         return launched or arguments_problem(program, part)
 
     # Programs that run their arguments -----------------------------------------------------------
@@ -127,10 +129,10 @@ class _Resolver:
         )
         if len(command.inside) > 20:
             return "commands are nested too deeply"
-        inner += self._resolved(command)
+        inner += self._resolve(command)
         return ""
 
-    def _wrapper(
+    def _resolve_wrapper(
         self, program: str, wrapper: Wrapper, part: CommandPart, inner: list[CommandPart]
     ) -> str:
         command_words = part.words
@@ -152,13 +154,13 @@ class _Resolver:
         if reason or any(_is_open(word) for word in command_words[1:index]):
             return reason or f"the arguments of {program} are not known in advance"
         rest = command_words[index:]
-        if wrapper.replaces and (mark := _replaced(command_words[1:index])):
+        if wrapper.replaces and (mark := _replacement_mark(command_words[1:index])):
             rest = tuple(_with_mark(word, mark) for word in rest)
         if not rest and part.more_arguments:
             return f"the command of {program} is not known in advance"
         return self._run(program, part, rest, inner, more=wrapper.appends)
 
-    def _launcher(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_launcher(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         """Add the command behind ``npm exec``; an option before it is not modelled."""
         command_words = part.words
         for start in LAUNCHERS[program]:
@@ -172,14 +174,14 @@ class _Resolver:
                 return self._run(via, part, command_words[end:], inner)
         return ""
 
-    def _shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_shell(self, program: str, part: CommandPart, inner: list[CommandPart]) -> str:
         command_words = part.words
         index, takes_script, reason = _after_shell_options(program, command_words)
         if reason:
             return reason
         if takes_script:
             script = command_words[index].literal if index < len(command_words) else None
-            return self._script(program, f"{program} -c", script, part, inner)
+            return self._resolve_script(program, f"{program} -c", script, part, inner)
         if index < len(command_words) or part.more_arguments:
             file = command_words[index].literal if index < len(command_words) else None
             unknown = file is None or STANDARD_INPUT.fullmatch(file)
@@ -188,9 +190,9 @@ class _Resolver:
             redirection for redirection in part.redirections if "<" in redirection.operator
         ]
         document = documents[-1].document if documents else None
-        return self._script(program, program, document, part, inner)
+        return self._resolve_script(program, program, document, part, inner)
 
-    def _script(
+    def _resolve_script(
         self,
         program: str,
         via: str,
@@ -207,19 +209,19 @@ class _Resolver:
 
     # Builtins and programs with rules of their own -----------------------------------------------
 
-    def _eval(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_eval(self, part: CommandPart, inner: list[CommandPart]) -> str:
         texts = [word.literal for word in part.arguments]
         if all(text is not None for text in texts):
-            self._script("eval", "eval", " ".join(filter(None, texts)), part, inner)
+            self._resolve_script("eval", "eval", " ".join(filter(None, texts)), part, inner)
         return "eval runs text as commands"
 
-    def _trap(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_trap(self, part: CommandPart, inner: list[CommandPart]) -> str:
         arguments = [word for word in part.arguments if word.literal != "--"]
         if not arguments or arguments[0].literal in ("-", "", "-l", "-p"):
             return ""
-        return self._script("trap", "trap", arguments[0].literal, part, inner)
+        return self._resolve_script("trap", "trap", arguments[0].literal, part, inner)
 
-    def _declare(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_declare(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for word in part.arguments:
             name = re.match(r"[A-Za-z_]\w*(?=\+?=|\Z)", word.prefix, re.ASCII)
             if word.literal is not None and re.fullmatch(r"[-+][aAfFgpxrltu]*", word.literal):
@@ -257,14 +259,14 @@ class _Resolver:
                 self._names.assign(name, None)
         return ""
 
-    def _test(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_test(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for flag, operand in zip(part.arguments, part.arguments[1:], strict=False):
             names = flag.literal in ("-v", "-R") or (flag.literal is None and flag.may_be_option)
             if names and (operand.literal is None or "[" in operand.literal):
                 return f"{operand.raw} may be evaluated"
         return ""
 
-    def _find(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_find(self, part: CommandPart, inner: list[CommandPart]) -> str:
         arguments = part.arguments
         if part.more_arguments:
             return "the arguments of find are not known in advance"
@@ -285,19 +287,19 @@ class _Resolver:
             index = end + 1
         return ""
 
-    def _git(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_git(self, part: CommandPart, inner: list[CommandPart]) -> str:
         return git_problem(part.arguments, more=part.more_arguments)
 
     def _always(self, part: CommandPart, inner: list[CommandPart]) -> str:
         return f"{part.name} changes which commands run" if part.arguments else ""
 
-    def _source(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_source(self, part: CommandPart, inner: list[CommandPart]) -> str:
         return f"{part.name} runs the commands of a file in this shell"
 
-    def _fc(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_fc(self, part: CommandPart, inner: list[CommandPart]) -> str:
         return f"{part.name} runs commands that are not named here"
 
-    def _jobs(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_jobs(self, part: CommandPart, inner: list[CommandPart]) -> str:
         options = (word.literal if word.literal is not None else "-x" for word in part.arguments)
         return (
             "jobs -x runs a command"
@@ -305,7 +307,7 @@ class _Resolver:
             else ""
         )
 
-    def _let(self, part: CommandPart, inner: list[CommandPart]) -> str:
+    def _resolve_let(self, part: CommandPart, inner: list[CommandPart]) -> str:
         for word in part.arguments:
             if word.literal is not None and re.search(r"[$`\\\"']", word.literal):
                 # Quotes do not help: the subscript of 'a[$(cmd)]=1' is expanded once more.
@@ -329,20 +331,22 @@ _SHELL_OPTIONS = frozenset(
 
 _Special = Callable[[_Resolver, CommandPart, "list[CommandPart]"], str]
 _SPECIAL: dict[str, _Special] = {
-    "eval": _Resolver._eval,
-    "trap": _Resolver._trap,
-    "find": _Resolver._find,
-    "gfind": _Resolver._find,
-    "git": _Resolver._git,
-    "source": _Resolver._source,
-    ".": _Resolver._source,
-    "fc": _Resolver._fc,
-    "coproc": _Resolver._fc,
-    "let": _Resolver._let,
-    "jobs": _Resolver._jobs,
-    "test": _Resolver._test,
-    "[": _Resolver._test,
-    **dict.fromkeys(("declare", "typeset", "local", "export", "readonly"), _Resolver._declare),
+    "eval": _Resolver._resolve_eval,
+    "trap": _Resolver._resolve_trap,
+    "find": _Resolver._resolve_find,
+    "gfind": _Resolver._resolve_find,
+    "git": _Resolver._resolve_git,
+    "source": _Resolver._resolve_source,
+    ".": _Resolver._resolve_source,
+    "fc": _Resolver._resolve_fc,
+    "coproc": _Resolver._resolve_fc,
+    "let": _Resolver._resolve_let,
+    "jobs": _Resolver._resolve_jobs,
+    "test": _Resolver._resolve_test,
+    "[": _Resolver._resolve_test,
+    **dict.fromkeys(
+        ("declare", "typeset", "local", "export", "readonly"), _Resolver._resolve_declare
+    ),
     **dict.fromkeys(
         ("read", "mapfile", "readarray", "getopts", "unset", "printf", "wait"),
         _Resolver._read_variables,
@@ -353,7 +357,7 @@ _SPECIAL: dict[str, _Special] = {
 }
 
 
-def _marked(part: CommandPart, reason: str) -> CommandPart:
+def _mark_unresolved(part: CommandPart, reason: str) -> CommandPart:
     return replace(part, unresolved=reason) if reason and not part.unresolved else part
 
 
@@ -413,7 +417,7 @@ def _with_mark(word: CommandWord, mark: str) -> CommandWord:
     return replace(word, text=None, expands=("variable", *word.expands), prefix=prefix)
 
 
-def _replaced(options: Sequence[CommandWord]) -> str:
+def _replacement_mark(options: Sequence[CommandWord]) -> str:
     """Return the mark that ``xargs`` replaces by its input; empty if there is none."""
     for index, word in enumerate(options):
         text = word.literal or ""

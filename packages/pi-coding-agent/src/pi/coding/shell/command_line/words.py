@@ -127,7 +127,7 @@ class WordReader:
         start = self._source.at
         draft = self._draft(plain_characters)
         raw = self._source.text[start : self._source.at]
-        return _finished(draft, raw) if draft is not None else None
+        return _finish(draft, raw) if draft is not None else None
 
     def _draft(self, plain_characters: str) -> _Draft | None:
         source, draft, start = self._source, _Draft(), self._source.at
@@ -140,12 +140,12 @@ class WordReader:
             char = text[source.at]
             if char in "<>" and source.peek(2)[1:] == "(":
                 source.at += 2
-                self._nested(lambda: self._commands("process substitution"))
+                self._read_nested(lambda: self._commands("process substitution"))
                 draft.expand("process", single=True)
             elif char in _ENDS and char not in plain_characters:
                 break
             else:
-                self._piece(char, draft)
+                self._read_piece(char, draft)
         return None if source.at == start else draft
 
     def read_all(self) -> list[CommandWord] | None:
@@ -155,7 +155,7 @@ class WordReader:
         if draft is None:
             return None
         raw = self._source.text[start : self._source.at]
-        word = _finished(draft, raw)
+        word = _finish(draft, raw)
         is_known = "brace" in word.expands and set(word.expands) <= {"brace", "glob", "tilde"}
         return _without_braces(draft, raw) if is_known else [word]
 
@@ -178,7 +178,7 @@ class WordReader:
             nested += (char == opening) - (char == end[0])
             start = source.at
             if char in "\"'`$\\":
-                self._piece(char, draft)
+                self._read_piece(char, draft)
                 piece = source.text[start : source.at]
                 plain.append("$()" if piece.startswith(("$(", "`")) else piece)
             else:
@@ -188,7 +188,7 @@ class WordReader:
 
     # Pieces of a word -----------------------------------------------------------------------------
 
-    def _piece(self, char: str, draft: _Draft) -> None:
+    def _read_piece(self, char: str, draft: _Draft) -> None:
         source = self._source
         if char == "\\":
             following = source.peek(2)[1:]
@@ -205,9 +205,9 @@ class WordReader:
             source.at += 1
             self._double_quoted(draft)
         elif char == "`":
-            self._backquoted(draft, quoted=False)
+            self._read_backquoted(draft, quoted=False)
         elif char == "$":
-            self._dollar(draft, quoted=False)
+            self._read_dollar(draft, quoted=False)
         else:
             draft.literal(char, quoted=False)
             source.at += 1
@@ -236,9 +236,9 @@ class WordReader:
             elif following != "\n":
                 draft.literal(following, quoted=True)
         elif char == "`":
-            self._backquoted(draft, quoted=True)
+            self._read_backquoted(draft, quoted=True)
         elif char == "$":
-            self._dollar(draft, quoted=True)
+            self._read_dollar(draft, quoted=True)
         else:
             start = source.at
             while source.at < len(source.text) and source.text[source.at] not in '\\`$"':
@@ -247,7 +247,7 @@ class WordReader:
                 source.at += 1
             draft.literal(source.text[start : source.at], quoted=True)
 
-    def _backquoted(self, draft: _Draft, *, quoted: bool) -> None:
+    def _read_backquoted(self, draft: _Draft, *, quoted: bool) -> None:
         source = self._source
         source.at += 1
         script: list[str] = []
@@ -261,27 +261,27 @@ class WordReader:
             script.append(char)
             source.at += 1
         source.at += 1
-        self._nested(lambda: self._quoted_commands("".join(script)))
+        self._read_nested(lambda: self._quoted_commands("".join(script)))
         draft.expand("command", single=quoted)
 
-    def _nested(self, read: Callable[[], None]) -> None:
+    def _read_nested(self, read: Callable[[], None]) -> None:
         self._source.enter()
         read()
         self._source.depth -= 1
 
     # Expansions after a dollar sign ---------------------------------------------------------------
 
-    def _dollar(self, draft: _Draft, *, quoted: bool) -> None:
+    def _read_dollar(self, draft: _Draft, *, quoted: bool) -> None:
         source = self._source
         following = source.peek(2)[1:]
         if following == "(":
-            self._substitution(draft, quoted=quoted)
+            self._read_substitution(draft, quoted=quoted)
         elif following == "{":
             source.at += 2
-            self._nested(lambda: self._parameter(draft, quoted=quoted))
+            self._read_nested(lambda: self._read_parameter(draft, quoted=quoted))
         elif following == "[":
             source.at += 2
-            self._nested(lambda: self.skip_arithmetic("]"))
+            self._read_nested(lambda: self.skip_arithmetic("]"))
             draft.expand("arithmetic", single=quoted)
         elif following == "'" and not quoted:
             source.at += 2
@@ -299,18 +299,18 @@ class WordReader:
             source.at += 1
             draft.literal("$", quoted=quoted)
 
-    def _substitution(self, draft: _Draft, *, quoted: bool) -> None:
+    def _read_substitution(self, draft: _Draft, *, quoted: bool) -> None:
         source = self._source
         if source.peek(3) == "$((" and source.closes_twice(3):
             source.at += 3
-            self._nested(lambda: self.skip_arithmetic("))"))
+            self._read_nested(lambda: self.skip_arithmetic("))"))
             draft.expand("arithmetic", single=quoted)
             return
         source.at += 2
-        self._nested(lambda: self._commands("substitution"))
+        self._read_nested(lambda: self._commands("substitution"))
         draft.expand("command", single=quoted)
 
-    def _parameter(self, draft: _Draft, *, quoted: bool) -> None:
+    def _read_parameter(self, draft: _Draft, *, quoted: bool) -> None:
         """Read ``${…}`` behind its brace."""
         source = self._source
         start = source.at
@@ -351,10 +351,10 @@ class WordReader:
             if char == "'" and plain_quotes:
                 source.at += 1
             elif char in "\"'`$\\":
-                self._piece(char, ignored)
+                self._read_piece(char, ignored)
             elif char in "<>" and source.peek(2)[1:] == "(" and not plain_quotes:
                 source.at += 2
-                self._nested(lambda: self._commands("process substitution"))
+                self._read_nested(lambda: self._commands("process substitution"))
             else:
                 source.at += 1
         raise Malformed("${ is not closed")
@@ -390,7 +390,7 @@ def _code_point(code: re.Match[str]) -> str:
     return chr(number) if number < 0x110000 else "\ufffd"
 
 
-def _finished(draft: _Draft, raw: str) -> CommandWord:
+def _finish(draft: _Draft, raw: str) -> CommandWord:
     shape = "".join('"' if quoted else text or "" for text, quoted in draft.pieces)
     if shape.startswith("~"):
         draft.expands["tilde"] = None
@@ -404,7 +404,7 @@ def _finished(draft: _Draft, raw: str) -> CommandWord:
         text="".join(text or "" for text, _ in draft.pieces) if is_literal else None,
         expands=tuple(draft.expands),
         single=draft.single and not {"glob", "brace"} & draft.expands.keys(),
-        prefix=_prefix(draft),
+        prefix=_literal_prefix(draft),
     )
 
 
@@ -416,17 +416,17 @@ def _without_braces(draft: _Draft, raw: str) -> list[CommandWord]:
             raise Unclear
         expanded = alternatives(letters)
     except Unclear:
-        return [_finished(draft, raw)]
+        return [_finish(draft, raw)]
     words: list[CommandWord] = []
     for choice in expanded:
         part = _Draft()
         for char, quoted in choice:
             part.literal(char, quoted=quoted)
-        words += [_finished(part, raw)] if choice else []  # an empty word disappears
+        words += [_finish(part, raw)] if choice else []  # an empty word disappears
     return words
 
 
-def _prefix(draft: _Draft) -> str:
+def _literal_prefix(draft: _Draft) -> str:
     literal_parts: list[str] = []
     for text, quoted in draft.pieces:
         if text is None:
