@@ -23,6 +23,7 @@ from pi.batteries.permissions.questions import (
     PROJECT,
     SESSION,
     STOPPED,
+    asking_agent,
     changes_content,
     initial_option,
     options,
@@ -270,6 +271,7 @@ class Guard:
             input=call.arguments,
             approval=ctx.approval(call),
             effects=ctx.effects(call),
+            agent=event.agent,
             collides_with=self._collision(call.name),
         )
         refusal = await self._refusal(call.id, request, ctx)
@@ -357,8 +359,14 @@ class Guard:
             if (call_id, path) in self._agreed:
                 return True
             choices = [Option(label=ONCE, key="y"), Option(label=DENY, key="n")]
+            call = self.running.get(call_id)
+            asking = "" if call is None else asking_agent(call.agent)
             answer = await ctx.ui.select(
-                visible(question), choices, initial=DENY, call_id=call_id or None, cancel=CANCEL
+                visible("\n".join(filter(None, (question, asking)))),
+                choices,
+                initial=DENY,
+                call_id=call_id or None,
+                cancel=CANCEL,
             )
         if answer is None:
             ctx.abort(outermost=True)

@@ -57,9 +57,16 @@ def initial_option(decision: Decision) -> str:
     return DENY if decision.reason and not decision.grants else ONCE
 
 
-def question(request: ToolRequest, decision: Decision, before: str | None) -> str:
+def asking_agent(agent: str) -> str:
+    """The line that says which sub-agent asks; empty for the agent of the user's session."""
+    return f"The agent {agent} asks." if agent else ""
+
+
+def question(request: ToolRequest, decision: Decision, before: str | None, asking: str = "") -> str:
     """The text of the dialog; ``before`` is the current content of a file that is changed."""
     lines = [f"Allow {_name(request.tool)}?"]
+    if request.agent:
+        lines.append(asking_agent(request.agent))
     if decision.reason:
         lines.append(decision.reason)
     lines += ("", *_subject(request, before))

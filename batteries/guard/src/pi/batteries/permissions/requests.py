@@ -21,6 +21,8 @@ class ToolRequest(Record):
     input: Json
     approval: ToolApproval = ToolApproval()
     effects: CallEffects = CallEffects(is_declared=False)
+    agent: str = ""
+    """The sub-agent that makes the call; empty for the agent of the session."""
     collides_with: str = ""
     """The name of an MCP tool that this one would have without its number, such as ``_2``."""
 

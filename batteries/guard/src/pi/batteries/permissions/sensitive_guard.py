@@ -15,7 +15,15 @@ from typing import Any, Literal, TypeAlias
 from pi.batteries.permissions.commands import parsed
 from pi.batteries.permissions.git_contents import work_tree
 from pi.batteries.permissions.paths import BaseFolders, folders_of, is_below
-from pi.batteries.permissions.questions import CANCEL, DENY, ONCE, SESSION, STOPPED, visible
+from pi.batteries.permissions.questions import (
+    CANCEL,
+    DENY,
+    ONCE,
+    SESSION,
+    STOPPED,
+    asking_agent,
+    visible,
+)
 from pi.batteries.permissions.sensitive import (
     has_sensitive_name,
     is_sensitive,
@@ -75,6 +83,8 @@ class SensitiveFiles:
         """Calls and files that the user has allowed once."""
         self._running: dict[str, str] = {}
         """Names of the tools that are running, by call."""
+        self._agents: dict[str, str] = {}
+        """The sub-agents that make the calls that are running."""
         self._commands: dict[str, str] = {}
         """The command lines that are running, by call."""
         self._is_elsewhere = False
@@ -98,6 +108,7 @@ class SensitiveFiles:
         if self.policy == "allow":
             return None
         self._running[event.tool_call_id] = event.tool_name
+        self._agents[event.tool_call_id] = event.agent
         paths, reads = await asyncio.to_thread(self._reads, event, ctx)
         for folder, shown in reads.histories:
             paths += await self._removed_files(folder, shown)
@@ -107,6 +118,7 @@ class SensitiveFiles:
         """Forget what was allowed for a call that has ended."""
         self._running.pop(event.tool_call_id, None)
         self._commands.pop(event.tool_call_id, None)
+        self._agents.pop(event.tool_call_id, None)
         self._agreed = {pair for pair in self._agreed if pair[0] != event.tool_call_id}
 
     def _reads(self, event: ToolCallEvent, ctx: ExtensionContext) -> tuple[list[str], CommandReads]:
@@ -197,7 +209,9 @@ class SensitiveFiles:
                 return None
             ui = self._pi.context.ui
             if self.policy == "ask" and ui.has_ui:
-                text = visible(f"Let the model read {_listed(missing)}?\n{_KIND}")
+                asking = asking_agent(self._agents.get(call_id, ""))
+                lines = (f"Let the model read {_listed(missing)}?", asking, _KIND)
+                text = visible("\n".join(filter(None, lines)))
                 answer = await ui.select(
                     text, _OPTIONS, initial=DENY, call_id=call_id or None, cancel=CANCEL
                 )

@@ -92,7 +92,12 @@ class ExtensionHost:
         self.policy = ExtensionPolicy(bus, lambda: self.session)
         inherited = None if parent is None else parent.contributed
         self.contributed: SessionWraps = SessionWraps(
-            self.registries, bus, self.policy, self.failed, inherited
+            self.registries,
+            bus,
+            self.policy,
+            self.failed,
+            inherited,
+            agent=self._connection.task.agent,
         )
         self.updates = Updates(bus, lambda: self.session.runs.progress.partial_answer)
         self.forwarder = AgentEventForwarder(bus, self.policy, self.updates, clock)

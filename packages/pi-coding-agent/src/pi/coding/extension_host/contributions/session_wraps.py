@@ -27,7 +27,7 @@ from pi.coding.extension_host.contributions.tools import (
     wrap_tool,
 )
 from pi.coding.extension_host.events.handlers import DECISIONS, ReportHandlerFailure
-from pi.coding.extension_host.events.policy import ExtensionPolicy
+from pi.coding.extension_host.events.policy import ExtensionPolicy, calling_agent
 from pi.coding.extension_host.events.run import (
     AfterProviderResponseEvent,
     BeforeProviderHeadersEvent,
@@ -48,12 +48,15 @@ class SessionWraps:
         policy: ExtensionPolicy,
         failed: ReportHandlerFailure,
         inherited: SessionWraps | None,
+        agent: str = "",
     ) -> None:
         self._registries = registries
         self._bus = bus
         self._policy = policy
         self._failed = failed
         self._inherited = inherited
+        self._agent = agent or "sub-agent"
+        """The name of the agent of a nested session."""
 
     def wrapped(self, tools: Iterable[AgentTool]) -> tuple[AgentTool, ...]:
         """``tools`` with all wraps of extensions."""
@@ -148,7 +151,8 @@ class SessionWraps:
     def policies(self, *core: Policy) -> tuple[Policy, ...]:
         """The policies of a run, in order: ``core`` comes before those with ``at="last"``."""
         guards = () if self._inherited is None else self._inherited._guards()
-        return (*guards, *self._own_policies(*core))
+        of_parents = (ParentGuard(guard, self._agent) for guard in guards)
+        return (*of_parents, *self._own_policies(*core))
 
     def _model_wraps(self) -> tuple[Wrapped, ...]:
         inherited = () if self._inherited is None else self._inherited._model_wraps()
@@ -157,7 +161,7 @@ class SessionWraps:
     def _guards(self) -> tuple[Policy, ...]:
         """The policies that also apply to the tool calls of nested sessions."""
         inherited = () if self._inherited is None else self._inherited._guards()
-        return (*inherited, *map(ParentGuard, self._own_policies()))
+        return (*inherited, *self._own_policies())
 
     def _own_policies(self, *core: Policy) -> tuple[Policy, ...]:
         first, normal, last = self._registries.placed_policies()
@@ -175,12 +179,17 @@ class ParentGuard(Policy):
     Its other hooks shape the runs of the parent only.
     """
 
-    def __init__(self, guard: Policy) -> None:
+    def __init__(self, guard: Policy, agent: str) -> None:
         self._guard = guard
+        self._agent = agent
 
     async def before_tool(self, call: ToolCall) -> ToolCall:
         """Return the call as the parent's extensions change it; raises if they refuse it."""
-        return await self._guard.before_tool(call)
+        token = calling_agent.set(self._agent)
+        try:
+            return await self._guard.before_tool(call)
+        finally:
+            calling_agent.reset(token)
 
     async def after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result, as the parent's extensions change it."""

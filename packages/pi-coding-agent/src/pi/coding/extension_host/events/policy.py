@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from msgspec import UNSET
@@ -65,6 +66,9 @@ from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import MessageEntry, SessionMessage
 from pi.coding.session.log import SessionLog
 
+calling_agent: ContextVar[str] = ContextVar("sub-agent that calls a tool", default="")
+"""Set while the policies of a parent session decide about a call of a nested one."""
+
 
 class ExtensionPolicy(Policy):
     """Calls handlers at the hooks of a run; does nothing for events without handlers."""
@@ -107,6 +111,7 @@ class ExtensionPolicy(Policy):
         arguments = copy.deepcopy(call.arguments)
         event = await self._bus.query(
             ToolCallEvent(
+                agent=calling_agent.get(),
                 tool_name=call.name,
                 tool_call_id=call.id,
                 input=arguments,

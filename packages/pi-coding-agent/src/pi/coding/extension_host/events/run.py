@@ -200,6 +200,8 @@ class ToolCallEvent(Query):
     input: Json
     approval: ToolApproval = ToolApproval()
     """What the call may do, as its tool declares it; for permission guards."""
+    agent: str = ""
+    """The sub-agent that calls the tool; empty for the agent of this session."""
     blocked: Block | None = None
 
     def with_answer(self, answer: Block) -> Self:
