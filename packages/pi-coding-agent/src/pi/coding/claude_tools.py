@@ -70,7 +70,7 @@ def _mcp_names(tool: str) -> tuple[str, ...]:
     cuts = [
         index for index, letter in enumerate(rest) if letter == "_" and 0 < index < len(rest) - 1
     ]
-    return tuple(f"mcp__{rest[:at]}__{rest[at + 1 :]}" for at in cuts)
+    return tuple(f"mcp__{rest[:index]}__{rest[index + 1 :]}" for index in cuts)
 
 
 def claude_call(call: ToolCall, cwd: Path) -> ClaudeCall:

@@ -275,7 +275,7 @@ def find_commands(
     locations: Iterable[Place],
     warn: Warn,
     used: Sequence[PromptTemplate] = (),
-    admits: Callable[[Path, Place], bool] = lambda path, place: True,
+    admits: Callable[[Path, Place], bool] = lambda path, location: True,
 ) -> tuple[PromptTemplate, ...]:
     """Return the commands of ``locations`` whose names are not used by ``used``.
 

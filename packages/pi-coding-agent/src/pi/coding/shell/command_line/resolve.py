@@ -282,8 +282,8 @@ class _Resolver:
             while end < len(arguments) and arguments[end].literal not in (";", "+"):
                 end += 1
             command = [_with_mark(argument, "{}") for argument in arguments[index:end]]
-            if problem := self._run(f"find {word.literal}", part, command, inner):
-                return problem
+            if reason := self._run(f"find {word.literal}", part, command, inner):
+                return reason
             index = end + 1
         return ""
 
