@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pi.ai.models.custom import PROVIDER_FIELDS
+from pi.ai.models.custom_schema import PROVIDER_FIELDS
 from pi.ai.models.model import ImageLimits, ImageResize, InputLimits, Model, ModelCost, PriceTier
 from pi.ai.models.model import PromptCache as Cache
 

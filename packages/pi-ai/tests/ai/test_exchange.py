@@ -12,16 +12,9 @@ from pi.ai.http.request import Timeouts
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call, StreamOptions
-from pi.ai.wire_support import exchange
-from pi.ai.wire_support.exchange import (
-    MAX_SILENCE,
-    KeepAliveLimit,
-    Services,
-    apply_payload_hook,
-    final_headers,
-    send,
-    timeouts,
-)
+from pi.ai.wire_support import response_limits
+from pi.ai.wire_support.exchange import Services, apply_payload_hook, final_headers, send, timeouts
+from pi.ai.wire_support.response_limits import MAX_SILENCE, KeepAliveLimit
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import replace
 from pi.base.testing import FakeClock
@@ -318,8 +311,8 @@ async def test_the_retry_delay_of_the_server_is_used_up_to_a_limit(
 async def test_an_answer_beyond_a_limit_raises_and_its_start_is_kept(
     monkeypatch: pytest.MonkeyPatch, name: str, limit: int, words: str
 ) -> None:
-    monkeypatch.setattr(exchange, name, limit)
-    monkeypatch.setattr(exchange, "LARGEST_ANSWER", 1 << 20)
+    monkeypatch.setattr(response_limits, name, limit)
+    monkeypatch.setattr(response_limits, "LARGEST_ANSWER", 1 << 20)
     filling = b": nothing\n\n" * 100_000 if name == "LARGEST_BODY" else b"data: " + b"a" * (1 << 20)
 
     builder, server, problem = await ask(b"data: a\n\n" + (filling + b"\n\n") * 6)
@@ -332,10 +325,10 @@ async def test_an_answer_beyond_a_limit_raises_and_its_start_is_kept(
 
 def test_only_bytes_beyond_the_limit_raise() -> None:
     builder = MessageBuilder(MODEL, now_ms=0)
-    allowance = exchange.Allowance(builder)
+    allowance = response_limits.Allowance(builder)
 
     builder.text(0, "a" * 1000)
-    for _ in range(exchange.LARGEST_BODY // (1 << 20)):
+    for _ in range(response_limits.LARGEST_BODY // (1 << 20)):
         allowance.spend(1 << 20)
     with pytest.raises(AnswerTooLarge):
         allowance.spend(1 << 20)

@@ -6,26 +6,16 @@ and ignored alone. Nothing here reads the disk or a variable.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import field
 
 from pi.ai.messages import Json
+from pi.ai.models.custom_schema import missing_values, schema_faults
 from pi.ai.models.model import Model
 from pi.base.formats import BadFormat, parse_jsonc
 from pi.base.records import Record, replace
-
-_EXPECTED = r"(?s)Expected `([^`]+)`.*?(?: - at `\$(.*)`)?$"
-_JSON_TYPES = {"int": "number", "float": "number", "str": "string", "bool": "boolean"}
-PROVIDER_FIELDS: Mapping[str, tuple[type, str]] = {
-    **dict.fromkeys(("name", "baseUrl", "api", "apiKey", "oauth"), (str, "string")),
-    **dict.fromkeys(("headers", "compat", "modelOverrides"), (dict, "object")),
-    "models": (list, "array"),
-}
-"""The fields of a provider with their types."""
-_MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiKey")
 
 
 class CustomProvider(Record):
@@ -60,14 +50,14 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
     except BadFormat as error:
         message = f"Failed to parse models.json: {error.reason}\n\nFile: {path}"
         return CustomModels(problems=(message,))
-    faults = list(_schema_faults(document))
+    faults = list(schema_faults(document))
     if faults:
         lines = "".join(f"\n  - {fault}" for fault in faults)
         return CustomModels(problems=(f"Invalid models.json schema:{lines}\n\nFile: {path}",))
     built_in_ids = set(built_in)
     providers, problems = [], []
     for name, raw in document["providers"].items():
-        if fault := _sense_fault(raw, built_in=name in built_in_ids):
+        if fault := missing_values(raw, built_in=name in built_in_ids):
             problems.append(f'Provider "{name}": {fault}')
         else:
             providers.append(_provider(name, raw))
@@ -129,68 +119,3 @@ def _overridden(model: Model, custom: CustomProvider) -> Model:
             value = plain.get(key, {}) | value
         plain[key] = value
     return msgspec.convert(plain, Model)
-
-
-# Validation -----------------------------------------------------------------------------------
-
-
-def _schema_faults(document: object) -> Iterable[str]:
-    if not isinstance(document, dict) or not isinstance(document.get("providers"), dict):
-        yield "providers: must be object"
-        return
-    for provider, raw in document["providers"].items():
-        path = f"providers.{provider}"
-        if not isinstance(raw, dict):
-            yield f"{path}: must be object"
-            continue
-        wrong = [
-            f"{path}.{name}: must be {word}"
-            for name, (kind, word) in PROVIDER_FIELDS.items()
-            if name in raw and not isinstance(raw[name], kind)
-        ]
-        yield from wrong
-        if raw.get("apiKey") == "":
-            yield f"{path}.apiKey: must not be empty"
-        if wrong:
-            continue
-        for header, value in raw.get("headers", {}).items():
-            if not isinstance(value, str):
-                yield f"{path}.headers.{header}: must be string"
-        for index, model in enumerate(raw.get("models", ())):
-            yield from _model_faults(f"{path}.models.{index}", model, needs_id=True)
-        for model_id, change in raw.get("modelOverrides", {}).items():
-            yield from _model_faults(f"{path}.modelOverrides.{model_id}", change, needs_id=False)
-
-
-def _model_faults(path: str, raw: object, *, needs_id: bool) -> Iterable[str]:
-    if not isinstance(raw, dict):
-        yield f"{path}: must be object"
-        return
-    if needs_id and not isinstance(raw.get("id"), str):
-        yield f"{path}.id: must be string"
-        return
-    try:
-        msgspec.convert({"id": "", "name": "", "api": "", "provider": ""} | raw, Model)
-    except msgspec.ValidationError as error:
-        yield path + _explain(str(error))
-
-
-def _explain(message: str) -> str:
-    """Return msgspec's message as ``.path.to.field: must be type``."""
-    match = re.search(_EXPECTED, message)
-    if match is None:
-        return f": {message}"
-    kind = match[1].split(" | ")[0]
-    path = re.sub(r"\[(\d+)\]", r".\1", match[2] or "").replace("[...]", "")
-    return f"{path}: must be {_JSON_TYPES.get(kind, kind)}"
-
-
-def _sense_fault(raw: Json, *, built_in: bool) -> str:
-    if not any(name in raw for name in _MEANINGFUL):
-        return "must have at least one of baseUrl, headers, compat, modelOverrides, models."
-    for model in raw.get("models", ()):
-        if not built_in and not (model.get("api") or raw.get("api")):
-            return f'model "{model["id"]}" needs an "api", of its own or of the provider.'
-        if not built_in and not (model.get("baseUrl") or raw.get("baseUrl")):
-            return f'model "{model["id"]}" needs a "baseUrl", of its own or of the provider.'
-    return ""

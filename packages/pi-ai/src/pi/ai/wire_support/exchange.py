@@ -11,10 +11,8 @@ from msgspec import field
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import (
-    AnswerTooLarge,
     BadAnswer,
     ProviderError,
-    ProviderUnavailable,
     RateLimited,
 )
 from pi.ai.event_stream import Flush
@@ -25,25 +23,15 @@ from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions
+from pi.ai.wire_support.response_limits import Allowance, KeepAliveLimit
 from pi.ai.wire_support.sse import ServerEvent, SseReader
 from pi.base.clock import Clock
 from pi.base.records import Record
 
-LARGEST_ANSWER = 64 * 1024 * 1024
-"""Limit of characters of text, thinking and arguments in one response."""
-LARGEST_BODY = 128 * 1024 * 1024
-"""Limit of decoded bytes of one response; most of them are JSON around the content.
-
-Verbose gateways wrap every token in 400 to 500 bytes: the longest outputs (128,000 tokens) take
-about 64 MB.
-"""
 MAX_ERROR_BYTES = 64 * 1024
 """Bytes of an error page that are read."""
-_COUNTED_EVERY = 1024 * 1024
 MAX_BACKOFF = 8.0
 """Maximum seconds between two attempts, where the server requests no delay."""
-MAX_SILENCE = 900.0
-"""Seconds for which keep-alives alone keep a response open."""
 
 _OPENAI_TIMEOUTS = (
     ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
@@ -180,10 +168,7 @@ def _delay(failure: ProviderError, wait: float | None, options: StreamOptions) -
     return delay if delay <= longest else None
 
 
-# Failures -----------------------------------------------------------------------------------------
-# Their classification is imported with the first failure; every first request would pay for it.
-
-
+# Failures are classified by a deferred import: every first request would pay for it.
 def _refused(response: ResponseStream, body: bytes, clock: Clock) -> ProviderError:
     from pi.ai.failures.classify import from_status  # lazy: for failures only
 
@@ -200,53 +185,6 @@ def _error_in_body(body: bytes) -> ProviderError | None:
     from pi.ai.failures.classify import from_body  # lazy: for failures only
 
     return from_body(body)
-
-
-class KeepAliveLimit:
-    """Fails a stream that sends only keep-alives for too long."""
-
-    def __init__(self, call: Call, clock: Clock) -> None:
-        self._clock = clock
-        self._endless = call.options.timeout_ms == 0
-        self._last = clock.monotonic()
-
-    def received(self, *, has_events: bool) -> None:
-        """Record that data arrived; raises ``ProviderUnavailable`` after ``MAX_SILENCE``."""
-        now = self._clock.monotonic()
-        if has_events:
-            self._last = now
-        elif now - self._last > MAX_SILENCE and not self._endless:
-            raise ProviderUnavailable(
-                f"The server has sent nothing but keep-alives for {MAX_SILENCE / 60:.0f} minutes."
-            )
-
-
-class Allowance:
-    """Stops a response that exceeds ``LARGEST_BODY`` or ``LARGEST_ANSWER``."""
-
-    def __init__(self, builder: MessageBuilder) -> None:
-        self._builder = builder
-        self._received = 0
-        # Content cannot be larger than the body, so nothing is counted before that.
-        self._next_count = LARGEST_ANSWER
-
-    def spend(self, size: int) -> None:
-        """Count ``size`` more decoded bytes; raises ``AnswerTooLarge``."""
-        self._received += size
-        if self._received < self._next_count:
-            return
-        self._next_count = self._received + _COUNTED_EVERY
-        if self._received > LARGEST_BODY:
-            raise _too_large(f"{LARGEST_BODY >> 20} MiB transferred")
-        if self._builder.size > LARGEST_ANSWER:
-            raise _too_large(f"{LARGEST_ANSWER >> 20} MiB of content")
-
-
-def _too_large(limit: str) -> AnswerTooLarge:
-    return AnswerTooLarge(
-        f"The answer exceeds the limit of {limit} and was stopped.",
-        hint="Ask for less at once, or choose another model.",
-    )
 
 
 async def _read(

@@ -19,7 +19,7 @@ from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.wire.openai_responses.chaining import Chain
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
-from pi.ai.wire_support.exchange import Allowance
+from pi.ai.wire_support.response_limits import Allowance
 from pi.ai.wire_support.sse import event_too_large
 from pi.base.records import UNREADABLE, Record
 
