@@ -167,7 +167,7 @@ async def test_the_command_switches_a_battery_and_its_tool_immediately(
     assert session.settings.layer("user", ("todo", "enabled")) is True
     assert on.last_notice == "todo is on (todo.enabled: true)."
     task = on.start("/extensions")
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     assert "● todo" in on.screen.text(100)
     await on.screen.press("escape")
     await task

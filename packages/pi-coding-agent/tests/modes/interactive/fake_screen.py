@@ -116,7 +116,7 @@ class FakeScreen:
     async def press(self, *keys: str) -> None:
         """Type keys, one after the other, and let everything settle."""
         for key in keys:
-            await self.shown()
+            await self.wait_until_shown()
             top = self._stack[-1]
             assert isinstance(top, Interactive)
             top.handle_input(sequence(key))
@@ -126,14 +126,14 @@ class FakeScreen:
         """Type a text letter by letter."""
         await self.press(*text)
 
-    async def shown(self) -> None:
+    async def wait_until_shown(self) -> None:
         """Until something is shown."""
         async with asyncio.timeout(30):
             while not self._stack:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def closed(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Until nothing is shown any more."""
         async with asyncio.timeout(30):
             while self._stack:

@@ -186,7 +186,7 @@ class AcpSession:
     def replay(self) -> None:
         """Show the whole conversation so far."""
         items = self.port.info.transcript(MOST_REPLAYED).items
-        for update in updates.replayed(items, self.port.workspace.cwd):
+        for update in updates.replay_updates(items, self.port.workspace.cwd):
             self.update(update)
 
     async def close(self) -> None:

@@ -190,7 +190,7 @@ def plan_entries(details: object) -> list[Json] | None:
 # A whole conversation -----------------------------------------------------------------------------
 
 
-def replayed(messages: Sequence[Any], cwd: Path) -> Iterator[Json]:
+def replay_updates(messages: Sequence[Any], cwd: Path) -> Iterator[Json]:
     """Yield the updates that show a stored conversation."""
     for message in messages:
         match message:

@@ -81,7 +81,7 @@ def _merge_spans(
             yield WordChange("".join(words[start:end]), differs)
 
 
-def paired(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]]:
+def pair_lines(removed: Sequence[str], added: Sequence[str]) -> list[tuple[int, int]]:
     """Return index pairs of a removed line and the added line that replaces it, in order.
 
     Other lines have no counterpart.
@@ -167,7 +167,7 @@ def with_words(lines: Sequence[DiffLine]) -> list[DiffLine]:
         old, new = run.start(1), run.start(2)
         removed = [line.text for line in expanded[old : run.end(1)]]
         added = [line.text for line in expanded[new : run.end(2)]]
-        for before, after in paired(removed, added):
+        for before, after in pair_lines(removed, added):
             was, now = changed_words(removed[before], added[after])
             if any(part.differs for part in (*was, *now)):
                 expanded[old + before] = expanded[old + before]._replace(words=tuple(was))

@@ -32,7 +32,7 @@ class PackageResource(Record):
     """Its kind and package."""
     is_on: bool
 
-    def shown(self, *, on: bool) -> str:
+    def state_text(self, *, on: bool) -> str:
         """The text beside its path."""
         return f"[{'x' if on else ' '}] {self.about}"
 
@@ -74,7 +74,7 @@ async def choose_resources(
             try:
                 await switch(index, on=on)
             except PiError as error:
-                resource_list.set_value(str(index), resources[index].shown(on=not on))
+                resource_list.set_value(str(index), resources[index].state_text(on=not on))
                 notice.show(error.explain(), "error")
             tui.request_render()
         tui.clear()  # the closed list is not left on the screen
@@ -94,8 +94,8 @@ def _resource_list(
         SettingItem(
             id=str(index),
             label=resource.path,
-            current_value=resource.shown(on=resource.is_on),
-            values=(resource.shown(on=True), resource.shown(on=False)),
+            current_value=resource.state_text(on=resource.is_on),
+            values=(resource.state_text(on=True), resource.state_text(on=False)),
             description=f"{resource.path}: {resource.about}",
         )
         for index, resource in enumerate(resources)
@@ -103,7 +103,7 @@ def _resource_list(
 
     def change(id: str, value: str) -> None:
         index = int(id)
-        changes.put_nowait((index, value == resources[index].shown(on=True)))
+        changes.put_nowait((index, value == resources[index].state_text(on=True)))
 
     return SettingsList(
         items,

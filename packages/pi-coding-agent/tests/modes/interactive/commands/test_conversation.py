@@ -85,7 +85,7 @@ async def test_branch_opens_the_tree_or_the_messages_as_two_escapes_do(
         on.session.settings.set({"doubleEscapeAction": setting})
         await on.session.prompts.prompt("first")
         task = on.start("/branch")
-        await on.screen.shown()
+        await on.screen.wait_until_shown()
         assert title in on.screen.text(80)
         await on.screen.press("escape")
         await task

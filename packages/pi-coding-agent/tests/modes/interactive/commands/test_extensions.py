@@ -104,7 +104,7 @@ async def test_the_list_has_the_extensions_of_the_user(tmp_path: Path) -> None:
 
     async with command_fixture(tmp_path) as on:
         task = on.start("/extensions")
-        await on.screen.shown()
+        await on.screen.wait_until_shown()
         assert "hello                Says hello." in on.screen.text(100)
         await on.screen.press("enter")
         details = " ".join(on.screen.text(100).split())
@@ -116,7 +116,7 @@ async def test_the_list_has_the_extensions_of_the_user(tmp_path: Path) -> None:
 async def test_without_extensions_the_list_says_how_to_add_one(tmp_path: Path) -> None:
     async with command_fixture(tmp_path) as on:
         task = on.start("/extensions")
-        await on.screen.shown()
+        await on.screen.wait_until_shown()
         assert NONE in on.screen.text(100)
         await on.screen.press("escape")
         await task

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.composer.pasting import dropped, read_pictures
+from pi.modes.interactive.composer.pasting import dropped_images, read_pictures
 from tests.modes.interactive.composer.test_clipboard_reading import picture
 
 HOME = Path("/home/ada")
@@ -29,7 +29,7 @@ HOME = Path("/home/ada")
 def test_dropped_picture_paths_are_recognised_in_every_notation(
     pasted: str, paths: list[str]
 ) -> None:
-    assert tuple(map(Path, paths)) in dropped(pasted, HOME)
+    assert tuple(map(Path, paths)) in dropped_images(pasted, HOME)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_dropped_picture_paths_are_recognised_in_every_notation(
     ],
 )
 def test_other_texts_name_no_pictures(pasted: str) -> None:
-    assert dropped(pasted, HOME) == []
+    assert dropped_images(pasted, HOME) == []
 
 
 def test_files_that_are_not_pictures_are_not_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ POINTS = [ForkPoint(entry_id=str(n), text=text) for n, text in enumerate(MESSAGE
 async def test_the_last_message_is_selected_and_any_can_be_chosen(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(pick_fork_point(screen, POINTS))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert [line for line in screen.lines() if line.startswith(("   ", " →"))] == [
         "   first line",
         "   (pictures)",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.dialogs.message import shown_key
-from pi.modes.interactive.dialogs.panel import LOW, Panel, framed, hints, list_rows
+from pi.modes.interactive.dialogs.panel import LOW, Panel, hints, list_rows, make_panel
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.ui import Ui
 from pi.tui.text.ansi import strip_sequences
@@ -124,7 +124,7 @@ def test_a_title_is_shown_on_a_low_screen_with_a_long_message(tmp_path: Path) ->
     screen = FakeScreen(tmp_path)
     screen.rows = 10
     message = "The folder\n\nOne word after the other about it, more than the screen has rows for."
-    panel = framed(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
+    panel = make_panel(screen, "A title", Input(prompt=" > "), lambda: CHOOSING, message=message)
     rows = [strip_sequences(row).rstrip() for row in panel.render(20)]
     line = "─" * 20
     reported = [" The folder", " … 4 hidden lines …", " screen has rows", " for."]
@@ -144,7 +144,7 @@ def test_empty_rows_go_first_on_a_low_screen(
 ) -> None:
     screen = FakeScreen(tmp_path)
     screen.rows = height
-    panel = framed(screen, "A title", Lines(9), lambda: CHOOSING)
+    panel = make_panel(screen, "A title", Lines(9), lambda: CHOOSING)
     rows = [strip_sequences(row).rstrip() for row in panel.render(60)]
     assert rows[1:-1] == [" A title", *expected]
 
@@ -156,7 +156,7 @@ def test_the_keys_go_if_the_message_then_fits(
     screen = FakeScreen(tmp_path)
     screen.rows = 16
     title = "\n".join(["A title", *(f"line {number}" for number in range(lines))])
-    panel = framed(screen, title, Lines(6), lambda: CHOOSING)
+    panel = make_panel(screen, title, Lines(6), lambda: CHOOSING)
     rows = [strip_sequences(row).rstrip() for row in panel.render(60)]
     assert (" Enter choose · Escape cancel" in rows) == has_hints
     assert f" line {lines - 1}" in rows

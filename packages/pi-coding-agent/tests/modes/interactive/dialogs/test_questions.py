@@ -101,7 +101,7 @@ async def test_a_text_is_edited_over_several_lines_and_in_an_external_editor(
 async def test_a_dialog_closes_when_its_caller_is_cancelled(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(choose(screen, "Which?", [ONE]))
-    await screen.shown()
+    await screen.wait_until_shown()
     dialog.cancel()
     with pytest.raises(asyncio.CancelledError):
         await dialog
@@ -116,7 +116,7 @@ async def test_the_preview_of_the_selected_option_is_below_the_list(tmp_path: Pa
         Option(value=3, label="Three"),
     ]
     dialog = asyncio.create_task(choose(screen, "Which?", options))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "first\n     line two" in "\n".join(screen.lines(40))
     await screen.press("down")
     assert "row 0" in screen.text() and "more lines" in screen.text()

@@ -10,8 +10,10 @@ from tests.modes.interactive.fake_screen import FakeScreen, settle
 
 async def start_with_limit(screen: FakeScreen, seconds: float | None) -> asyncio.Task[bool | None]:
     limit = TimeLimit(screen, seconds)
-    dialog = asyncio.create_task(limit.wait_for(confirm(screen, "Sure?", aside=limit.shown)))
-    await screen.shown()
+    dialog = asyncio.create_task(
+        limit.wait_for(confirm(screen, "Sure?", aside=limit.remaining_text))
+    )
+    await screen.wait_until_shown()
     await settle()
     return dialog
 

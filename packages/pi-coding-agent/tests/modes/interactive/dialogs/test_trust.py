@@ -15,7 +15,7 @@ FOLDER = Path("/srv/site")
 async def test_the_options_come_in_their_order(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_trust(screen, FOLDER, ()))
-    await screen.shown()
+    await screen.wait_until_shown()
     lines = screen.lines(70)
     assert lines[:2] == [" Trust project folder?", " /srv/site"]
     assert lines[-8:-2] == [
@@ -40,7 +40,7 @@ async def test_escape_returns_no_choice(tmp_path: Path) -> None:
 async def test_the_lasting_dialog_has_no_options_for_this_session_only(tmp_path: Path) -> None:
     screen = FakeScreen(tmp_path)
     dialog = asyncio.create_task(ask_lasting_trust(screen, FOLDER))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "this session only" not in screen.text()
     await screen.press("up", "enter")
     assert await dialog == TrustChoice(trusted=False, directory=FOLDER, remember=True)
@@ -57,7 +57,7 @@ async def test_the_trust_dialog_names_the_files_of_the_project(tmp_path: Path) -
     screen = FakeScreen(tmp_path)
     screen.rows = 40
     dialog = asyncio.create_task(ask_trust(screen, folder, gated))
-    await screen.shown()
+    await screen.wait_until_shown()
     text = screen.text(100)
     assert " • .pi/settings.json  settings, which can name programs to run" in text
     assert " • .pi/extensions     code that runs inside pi" in text

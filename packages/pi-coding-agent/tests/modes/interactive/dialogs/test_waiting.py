@@ -21,7 +21,7 @@ async def test_the_spinner_turns_while_waiting_and_the_result_is_returned(tmp_pa
         return "done"
 
     task = asyncio.create_task(wait_for(screen, "Working…", work()))
-    await screen.shown()
+    await screen.wait_until_shown()
     await settle()
     first = screen.text()
     clock = screen.host.clock

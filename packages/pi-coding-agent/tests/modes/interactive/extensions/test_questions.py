@@ -25,7 +25,7 @@ class Asking:
     async def answered(self, question: Coroutine[Any, Any, Any], *keys: str) -> Any:
         """The answer of a dialog when these keys are pressed."""
         dialog = asyncio.ensure_future(question)
-        await self.screen.shown()
+        await self.screen.wait_until_shown()
         await self.screen.press(*keys)
         return await dialog
 
@@ -43,7 +43,7 @@ async def test_every_dialog_returns_its_answer(tmp_path: Path) -> None:
 async def test_a_dialog_waits_until_the_open_dialog_is_closed(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     first = asyncio.ensure_future(on.questions.confirm("First", ""))
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     second = asyncio.ensure_future(on.questions.confirm("Second", ""))
     third = asyncio.ensure_future(on.questions.confirm("Third", "", timeout=5.0))
     await on.screen.until(lambda text: "First" in text)
@@ -61,14 +61,14 @@ async def test_a_dialog_waits_until_the_open_dialog_is_closed(tmp_path: Path) ->
 async def test_a_dialog_cancelled_while_waiting_is_never_shown(tmp_path: Path) -> None:
     on = Asking(tmp_path)
     first = asyncio.ensure_future(on.questions.confirm("First", ""))
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     second = asyncio.ensure_future(on.questions.confirm("Second", ""))
     await asyncio.sleep(0)
     second.cancel()
     await on.screen.press("enter")
 
     assert await first is True
-    await on.screen.closed()
+    await on.screen.wait_until_closed()
 
 
 async def test_a_custom_component_gets_a_callback_that_closes_it(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_several_options_are_checked_with_space(tmp_path: Path) -> None:
     dialog = asyncio.ensure_future(
         on.questions.select("Run?", names, multi=True, initial=["docs", "types"])
     )
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     assert "[x] docs" in on.screen.text()
     assert "Space switch" in on.screen.text()
     await on.screen.press("space", "down", "space", "enter")
@@ -158,24 +158,24 @@ async def test_a_timeout_is_distinct_from_a_cancel(tmp_path: Path) -> None:
         cancelled = await on.answered(question(), "escape")
         assert cancelled in (None, False)
         waiting = asyncio.ensure_future(question())
-        await on.screen.shown()
+        await on.screen.wait_until_shown()
         await clock.advance(6.0)
         assert await waiting == "late"
-        await on.screen.closed()
+        await on.screen.wait_until_closed()
 
 
 async def test_enter_inserts_a_line_in_an_editor_for_hooks(tmp_path: Path) -> None:
     on = Asking(tmp_path)
 
     dialog = asyncio.ensure_future(on.questions.editor("E", "one", style="hook"))
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     assert "Alt+Enter accept" in on.screen.text()
     assert "Enter new line" in on.screen.text()
     await on.screen.press("enter", "t", "w", "o", "alt+enter")
     assert await dialog == "one\ntwo"
 
     dialog = asyncio.ensure_future(on.questions.editor("E", "one", style="prompt"))
-    await on.screen.shown()
+    await on.screen.wait_until_shown()
     assert "Enter accept" in on.screen.text()
     await on.screen.press("enter")
     assert await dialog == "one"

@@ -13,7 +13,7 @@ from pi.ai.events import BlockEvent, TextDelta, ThinkingDelta, ToolCallStart
 from pi.ai.messages import Usage
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.coding.retry import AutoRetryEnd, AutoRetryStart
-from pi.modes.interactive.status.activity import Activity, elapsed
+from pi.modes.interactive.status.activity import Activity, format_elapsed
 from pi.testing import FakeClock
 
 
@@ -100,4 +100,4 @@ async def test_the_label_of_other_work_is_shown_first_and_can_change() -> None:
 
 
 def test_times_are_short() -> None:
-    assert [elapsed(seconds) for seconds in (4, 65, 7380)] == ["4s", "1m 05s", "2h 03m"]
+    assert [format_elapsed(seconds) for seconds in (4, 65, 7380)] == ["4s", "1m 05s", "2h 03m"]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.transcript.block import Block, clipped, hanging, more_rows
+from pi.modes.interactive.transcript.block import Block, clip_rows, hanging, more_rows
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 
@@ -32,7 +32,7 @@ def test_a_block_without_rows_takes_no_space() -> None:
 
 def test_folded_rows_are_counted_with_the_key_that_unfolds_them() -> None:
     assert strip_sequences(more_rows(3, look())) == "… 3 more lines (ctrl+o to expand)"
-    assert clipped(["abcdef"], 4) == ["abc…"]
+    assert clip_rows(["abcdef"], 4) == ["abc…"]
 
 
 def test_wrapped_rows_of_a_title_are_indented() -> None:

@@ -25,7 +25,7 @@ from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.dialogs.reports import Section, SectionsView, session_info
 from pi.modes.interactive.dialogs.sessions import SessionScope, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
-from pi.modes.interactive.dialogs.tree.nodes import decoded
+from pi.modes.interactive.dialogs.tree.nodes import decode_raw
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of
 from pi.modes.interactive.dialogs.waiting import open_in_browser, wait_for
 from pi.modes.interactive.ui import Ui
@@ -167,7 +167,7 @@ async def session(ui: Ui, arguments: str) -> None:
 async def usage(ui: Ui, arguments: str) -> None:
     """Show tokens and cost."""
     facts = ui.port.info
-    entries = [decoded(raw) for raw in facts.entries()]
+    entries = [decode_raw(raw) for raw in facts.entries()]
     used = replace(
         usage_of(entries, facts.context_usage(), facts.plan_limits()),
         credentials=facts.credential_source(),

@@ -130,7 +130,7 @@ MAX_TEXT = 20_000
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp")
 
 
-def dropped(text: str, home: Path) -> list[tuple[Path, ...]]:
+def dropped_images(text: str, home: Path) -> list[tuple[Path, ...]]:
     """Return the images a pasted text may name, for each way of parsing it.
 
     Terminals paste the paths of dropped files in different ways: a path with spaces may be
@@ -224,7 +224,7 @@ class PasteHandler:
 
     def drop(self, text: str) -> bool:
         """Attach the images named by a pasted text; returns whether it may name some."""
-        readings = dropped(text, self._start.home)
+        readings = dropped_images(text, self._start.home)
         if readings:
             # Keys are held back: an Enter after the paste must send the images too.
             release = self._composer.prompt.hold()

@@ -13,7 +13,7 @@ from pi.base.fuzzy import rank
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line, sanitise
 from pi.coding.port.results import Account
-from pi.modes.interactive.dialogs.panel import LIST_INSET, framed, list_rows, spread
+from pi.modes.interactive.dialogs.panel import LIST_INSET, list_rows, make_panel, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, Option, choose, ignore_task_error
 from pi.modes.interactive.dialogs.waiting import open_in_browser
@@ -284,7 +284,7 @@ async def _pick(ui: Ui, title: str, offered: Sequence[Account], query: str) -> A
             query=query,
             group=group_of,
         )
-        return framed(ui, title, inside, lambda: CHOOSING)
+        return make_panel(ui, title, inside, lambda: CHOOSING)
 
     return await ui.show(build)
 
@@ -329,7 +329,7 @@ async def _carry_out(ui: Ui, account: Account, method: Way) -> bool:
         def build(done: Callable[[None], None]) -> Component:
             task.add_done_callback(lambda _: done(None))
             title = f"{'Log in to' if method == 'login' else 'Key for'} {provider.name}"
-            return framed(ui, title, conversation, lambda: conversation.keys)
+            return make_panel(ui, title, conversation, lambda: conversation.keys)
 
         await ui.show(build)
         if task.cancelled():

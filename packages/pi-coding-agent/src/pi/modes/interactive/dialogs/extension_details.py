@@ -15,7 +15,7 @@ from pi.coding.packages.libraries import megabytes, plan_libraries
 from pi.coding.packages.programs import requirement_name
 from pi.coding.port.extensions import ExtensionRow
 from pi.modes.interactive.dialogs.extension_switching import ask_value, switch_extension
-from pi.modes.interactive.dialogs.panel import LIST_INSET, framed
+from pi.modes.interactive.dialogs.panel import LIST_INSET, make_panel
 from pi.modes.interactive.dialogs.questions import CHOOSING, Option
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -39,7 +39,7 @@ async def show_details(ui: Ui, row: ExtensionRow) -> None:
             details = ExtensionDetails(ui, row, done)
             if row.needs:
                 tasks.start(details.look_up_sizes(), name=f"sizes of libraries of {row.name}")
-            return framed(ui, row.name, details, lambda: CHOOSING, inset=LIST_INSET)
+            return make_panel(ui, row.name, details, lambda: CHOOSING, inset=LIST_INSET)
 
         action = await ui.show(build)
     match action:

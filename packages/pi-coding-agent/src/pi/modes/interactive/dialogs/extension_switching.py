@@ -9,7 +9,7 @@ from pi.coding.extension_host.switches import find_row
 from pi.coding.port.extensions import ExtensionRow
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS
-from pi.modes.interactive.dialogs.panel import framed
+from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import WRITING, Option, choose
 from pi.modes.interactive.dialogs.settings.values import ValueField, format_scalar
 from pi.modes.interactive.ui import Ui
@@ -74,6 +74,6 @@ async def _ask_text(ui: Ui, title: str, setting: Setting, current: object) -> ob
             on_value=done,
             on_cancel=lambda: done(None),
         )
-        return framed(ui, title, field, lambda: WRITING, message=f"Stored as {setting.name}.")
+        return make_panel(ui, title, field, lambda: WRITING, message=f"Stored as {setting.name}.")
 
     return await ui.show(build)

@@ -9,7 +9,7 @@ from pi.base.terminal_text import one_line
 from pi.coding.extension_host.switches import counts_as_on
 from pi.coding.port.extensions import ExtensionRow, RowGroup
 from pi.modes.interactive.dialogs.extension_switching import switch_extension
-from pi.modes.interactive.dialogs.panel import LOW, framed, list_rows, spread
+from pi.modes.interactive.dialogs.panel import LOW, list_rows, make_panel, spread
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component
@@ -46,7 +46,7 @@ async def show_extensions(ui: Ui) -> None:
 
     def build(done: Callable[[None], None]) -> Component:
         inside = ExtensionList(ui, close=lambda: done(None))
-        return framed(ui, TITLE, inside, lambda: _KEYS, message=message, more=_SWITCH_HINT)
+        return make_panel(ui, TITLE, inside, lambda: _KEYS, message=message, more=_SWITCH_HINT)
 
     await ui.show(build)
 

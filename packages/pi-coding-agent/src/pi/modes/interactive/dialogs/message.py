@@ -74,7 +74,7 @@ class MessageView:
             self._rows = (width, rows)
         return self._rows[1]
 
-    def folded(self, width: int, height: int) -> list[str]:
+    def folded_rows(self, width: int, height: int) -> list[str]:
         """Return the rows, at most ``height``: the first and last ones with their number between.
 
         Without any row for it, the message is not shown, and counts as cut.
@@ -98,7 +98,7 @@ class MessageView:
         remark = self._remark(f"… {hidden} hidden {noun}{self._key_hint('shows all')}", width)
         return [*(row.text for row in head), remark, *(row.text for row in tail)]
 
-    def opened(self, width: int, height: int) -> list[str]:
+    def open_rows(self, width: int, height: int) -> list[str]:
         """Return the visible rows of the open message, and a row with the position."""
         rows = self.rows(width)
         self._height = max(height - 1, 1)

@@ -19,8 +19,8 @@ from pi.modes.interactive.dialogs.panel import (
     GAP,
     LIST_INSET,
     DialogHints,
-    framed,
     list_rows,
+    make_panel,
     no_hints,
     spread,
     tab_row,
@@ -213,7 +213,7 @@ async def pick_model(
     def build(done: Callable[[PickedModel | None], None]) -> Component:
         choice = ModelChoice(ui, models_of(ui), done)
         discover(ui, then=lambda: choice.set_catalogue(models_of(ui)))
-        return framed(ui, title, choice.picker, lambda: keys, aside=aside)
+        return make_panel(ui, title, choice.picker, lambda: keys, aside=aside)
 
     return await ui.show(build)
 
@@ -375,7 +375,7 @@ async def pick_thinking(ui: Ui) -> PickedLevel | None:
 
     def build(done: Callable[[PickedLevel | None], None]) -> Component:
         inside = LevelList(ui, levels, now, done)
-        return framed(ui, "Thinking level", inside, lambda: _THINKING_KEYS, inset=LIST_INSET)
+        return make_panel(ui, "Thinking level", inside, lambda: _THINKING_KEYS, inset=LIST_INSET)
 
     return await ui.show(build)
 

@@ -9,7 +9,7 @@ from pi.base.records import Record, replace
 from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
 from pi.modes.interactive.dialogs.model_picker import discover
-from pi.modes.interactive.dialogs.panel import framed, list_rows
+from pi.modes.interactive.dialogs.panel import list_rows, make_panel
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -108,7 +108,7 @@ async def pick_scope(ui: Ui) -> PickedScope | None:
         scoped = tuple(full_name(choice.model) for choice in models.scope)
         choice = ScopeChoice(ui, Scope(all=names(), chosen=scoped or None), done)
         discover(ui, then=lambda: choice.set_names(names()))
-        return framed(ui, "Scoped models", choice.picker, lambda: _KEYS)
+        return make_panel(ui, "Scoped models", choice.picker, lambda: _KEYS)
 
     return await ui.show(build)
 

@@ -119,10 +119,10 @@ class Panel:
         available = max(self._rows() - _BORDERS_AND_FOOTER - len(head), 1)
         body: list[str] = []
         if self._message.is_open:
-            head += self._message.opened(inner_width, available)
+            head += self._message.open_rows(inner_width, available)
         else:
             body, message_rows = self._body(width, available)
-            head += self._message.folded(inner_width, message_rows)
+            head += self._message.folded_rows(inner_width, message_rows)
         top = [f" {truncate_to_width(row, inner_width, '…')}" for row in head]
         return [truncate_to_width(row, width, "") for row in [border, *top, *body, border]]
 
@@ -168,7 +168,7 @@ class Panel:
         return [f" {dim(row)}" for row in wrap_parts(self._hints(), _BETWEEN, width)]
 
 
-def framed(
+def make_panel(
     ui: Ui,
     title: str,
     inside: Component,

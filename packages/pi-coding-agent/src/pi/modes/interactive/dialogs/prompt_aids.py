@@ -12,7 +12,7 @@ from pi.coding.mentions import without_attachments
 from pi.coding.port.results import ForkPoint
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.lookup import prompts_of
-from pi.modes.interactive.dialogs.panel import framed, list_rows, summarise_message
+from pi.modes.interactive.dialogs.panel import list_rows, make_panel, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING
 from pi.modes.interactive.dialogs.reports import Section, SectionsView
@@ -74,7 +74,7 @@ async def search_history(
                 ui.request_render()
 
             tasks.start(load(), name="reading earlier prompts")
-            return framed(ui, "Search earlier prompts", inside, lambda: _SEARCH_KEYS)
+            return make_panel(ui, "Search earlier prompts", inside, lambda: _SEARCH_KEYS)
 
         return await ui.show(build)
 
@@ -114,7 +114,7 @@ async def show_help(ui: Ui, sections: Sequence[Section]) -> str:
             ("tui.select.pageDown", "page"),
             ("tui.select.cancel", "close"),
         )
-        return framed(ui, "Help", inside, lambda: keys, aside=lambda: inside.position)
+        return make_panel(ui, "Help", inside, lambda: keys, aside=lambda: inside.position)
 
     return await ui.show(build)
 
@@ -197,7 +197,7 @@ async def pick_fork_point(ui: Ui, points: list[ForkPoint]) -> ForkPoint | None:
         )
         if points:
             inside.select(lambda point: point is points[-1])
-        return framed(
+        return make_panel(
             ui,
             "Fork from a message",
             inside,

@@ -19,8 +19,8 @@ from pi.modes.interactive.dialogs.panel import (
     LOW,
     DialogHints,
     Keys,
-    framed,
     list_rows,
+    make_panel,
     no_hints,
 )
 from pi.modes.interactive.ui import Ui
@@ -265,7 +265,7 @@ async def choose(
             options,
             lambda width: repeats and inside.describes(width),
         )
-        return framed(
+        return make_panel(
             ui,
             title,
             previewed,
@@ -372,7 +372,7 @@ async def choose_several(
     def build(done: Callable[[list[T] | None], None]) -> Component:
         inside = CheckList(ui, options, initial, done)
         body = _with_preview(ui, inside, lambda: inside.list.selected, options)
-        return framed(
+        return make_panel(
             ui, title, body, lambda: WRITING, aside=aside, inset=LIST_INSET, more=_TOGGLE_HINT
         )
 
@@ -418,7 +418,7 @@ async def ask_text(
             on_cancel=lambda: done(None),
         )
         field.set_value(value)
-        return framed(ui, title, field, lambda: WRITING, message=message, aside=aside)
+        return make_panel(ui, title, field, lambda: WRITING, message=message, aside=aside)
 
     return await ui.show(build)
 
@@ -441,7 +441,7 @@ async def edit_text(
 
         def build(done: Callable[[str | None], None]) -> Component:
             editor = TextEditor(ui, prefill, tasks, on_done=done, enter_submits=enter_submits)
-            return framed(ui, title, editor, lambda: keys, message=message, aside=aside)
+            return make_panel(ui, title, editor, lambda: keys, message=message, aside=aside)
 
         return await ui.show(build)
 
@@ -461,7 +461,7 @@ class TimeLimit:
         self._clock = ui.clock
         self._end = None if seconds is None else self._clock.monotonic() + seconds
 
-    def shown(self) -> str:
+    def remaining_text(self) -> str:
         """The remaining time, shown beside the title."""
         return "" if self._end is None else f"({math.ceil(self._remaining(self._end))}s)"
 

@@ -20,8 +20,8 @@ from pi.coding.session.trash import Trash
 from pi.modes.interactive.dialogs.message import shown_key
 from pi.modes.interactive.dialogs.panel import (
     Keys,
-    framed,
     list_rows,
+    make_panel,
     spread,
     summarise_message,
 )
@@ -59,7 +59,7 @@ class ListFilter(Record):
     named_only: bool = False
 
 
-def listed(
+def session_rows(
     sessions: Sequence[ListedSession], list_filter: ListFilter, passages: Iterable[Passage] = ()
 ) -> list[SessionRow]:
     """Return the rows; for a search, first matches in titles, then in messages, then fuzzy ones.
@@ -69,7 +69,7 @@ def listed(
     candidates = [s for s in sessions if s.summary.name or not list_filter.named_only]
     if not list_filter.query.strip():
         if list_filter.order == "threaded":
-            return threaded(candidates)
+            return thread_rows(candidates)
         return [SessionRow(session=session) for session in candidates]
     allowed = {session.path for session in candidates}
     passage_rows = [
@@ -99,7 +99,7 @@ def _unique(rows: Iterable[SessionRow]) -> list[SessionRow]:
     return list(first.values())
 
 
-def threaded(sessions: Sequence[ListedSession]) -> list[SessionRow]:
+def thread_rows(sessions: Sequence[ListedSession]) -> list[SessionRow]:
     """Fork below their origin; a session whose origin is not listed is a root."""
     positions = {str(session.path): position for position, session in enumerate(sessions)}
     below: dict[int, list[int]] = {}
@@ -260,7 +260,7 @@ class SessionSelector:
             if self._to_delete is None:  # a key must not confirm a question that was not visible
                 self.handle_input(data)
 
-    def found(self, passages: Sequence[Passage]) -> None:
+    def add_passages(self, passages: Sequence[Passage]) -> None:
         """Add passages found in messages."""
         self._passages = passages
         self.picker.refresh()
@@ -310,7 +310,9 @@ class SessionSelector:
         return [f" {paint(row)}" for row in wrap_text(text, max(width - 2, 1))]
 
     def _find(self, query: str) -> list[SessionRow]:
-        return listed(self._sessions or (), replace(self._filter, query=query), self._passages)
+        return session_rows(
+            self._sessions or (), replace(self._filter, query=query), self._passages
+        )
 
     def _head(self, width: int) -> list[str]:
         named = "named only" if self._filter.named_only else ""
@@ -428,7 +430,7 @@ class _Browsing:
         )
         selector = SessionSelector(ui, acts, host=scope.host, current=scope.current)
         self._selector = selector
-        self.panel = framed(ui, "Resume Session", selector, lambda: selector.keys)
+        self.panel = make_panel(ui, "Resume Session", selector, lambda: selector.keys)
         self._start(self._load())
 
     async def _load(self) -> None:
@@ -458,7 +460,7 @@ class _Browsing:
     async def _find(self, query: str) -> None:
         await self._scope.host.clock.sleep(PAUSE)
         passages = await asyncio.to_thread(search_texts, query, list(self._sessions))
-        self._selector.found(passages)
+        self._selector.add_passages(passages)
         self._ui.request_render()
 
     async def _rename(self, path: Path, name: str) -> None:

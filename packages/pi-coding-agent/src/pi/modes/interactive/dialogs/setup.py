@@ -14,7 +14,7 @@ from pi.base.terminal_text import one_line
 from pi.coding.port.extensions import ExtensionInfo
 from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
-from pi.modes.interactive.dialogs.panel import framed
+from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import Option, choose_several
 from pi.modes.interactive.dialogs.settings.dialog import theme_names, theme_sample
 from pi.modes.interactive.status.footer import short_folder
@@ -188,7 +188,7 @@ async def set_up(ui: Ui, *, is_new: bool) -> None:
             cancel=partial(done, False),  # noqa: FBT003
             focus=focus,
         )
-        return framed(ui, TITLE, form, tuple, message=MESSAGE)
+        return make_panel(ui, TITLE, form, tuple, message=MESSAGE)
 
     names: list[str] | None = None
     is_accepted = await _accepts(ui, partial(build, 0), partial(preview, before))

@@ -12,7 +12,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.shell.environment import EnvironmentRules, program_environment
-from pi.modes.interactive.dialogs.panel import framed
+from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import ignore_task_error
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
@@ -67,7 +67,7 @@ async def wait_for_steps(
         def build(done: Callable[[None], None]) -> Component:
             tasks.start(_spin(ui, loader), name="spinner")
             task.add_done_callback(lambda _: done(None))
-            return framed(ui, "", loader, lambda: (("tui.select.cancel", "cancel"),))
+            return make_panel(ui, "", loader, lambda: (("tui.select.cancel", "cancel"),))
 
         await ui.show(build)
         return None if task.cancelled() else task.result()

@@ -132,9 +132,9 @@ class ExtensionViews(RendererHooks):
             return safe
         # A view that returns text does not know the width: its lines are wrapped, not truncated.
         # Deferred: the footer is shown before the views of tools are loaded.
-        from pi.modes.interactive.transcript.tool_views.view import wrapped
+        from pi.modes.interactive.transcript.tool_views.view import wrap_lines
 
-        return fitting(safe if kind == "status" else wrapped(safe, width), width)
+        return fitting(safe if kind == "status" else wrap_lines(safe, width), width)
 
 
 # Shortcuts ----------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ class DialogQueue:
 
         async def ask_in_turn() -> T | None:
             async with self._turn:
-                return await ask(limit.shown)
+                return await ask(limit.remaining_text)
 
         with self._waiting() if current_call.get() else nullcontext():
             return await limit.wait_for(ask_in_turn(), on_timeout)

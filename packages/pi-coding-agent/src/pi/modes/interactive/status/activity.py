@@ -165,7 +165,7 @@ class Activity:
         began, label = self._foremost(now)
         parts = [one_line(label)]
         if (seconds := int(now - began)) >= 1 and not self.hides_time:
-            parts.append(elapsed(seconds))
+            parts.append(format_elapsed(seconds))
         if key := self._interrupt_key():
             parts.append(f"{key} to interrupt")
         return f"{self.indicator.frame(now)} {' · '.join(parts)}"
@@ -202,7 +202,7 @@ class Activity:
         return self._phase
 
 
-def elapsed(seconds: int) -> str:
+def format_elapsed(seconds: int) -> str:
     """``4s``, ``1m 05s``, ``2h 03m``."""
     if seconds < 60:
         return f"{seconds}s"

@@ -298,7 +298,7 @@ def more_rows(count: int, look: TranscriptOptions, label: str = "more") -> str:
     return look.theme.paint("dim")(f"… {count} {label} {lines} ({look.expand_key()} to expand)")
 
 
-def clipped(rows: list[str], width: int) -> list[str]:
+def clip_rows(rows: list[str], width: int) -> list[str]:
     """Truncate rows to the width."""
     return [truncate_to_width(row, width, "…") for row in rows]
 

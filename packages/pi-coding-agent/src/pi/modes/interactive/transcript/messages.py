@@ -16,7 +16,7 @@ from pi.modes.interactive.transcript.block import (
     ImageCache,
     MarkdownKind,
     TranscriptOptions,
-    clipped,
+    clip_rows,
     more_rows,
 )
 from pi.tui.component import PROMPT_MARK
@@ -96,7 +96,7 @@ class UserBlock(Block):
         else:
             rows = self._short.render(inside)
             if (hidden := len(rows) - USER_ROWS) > 1:
-                more = clipped([more_rows(hidden, self.look)], inside)
+                more = clip_rows([more_rows(hidden, self.look)], inside)
                 # A question often stands below the text that it is about.
                 rows = [*rows[: USER_ROWS - USER_END_ROWS], *more, *rows[-USER_END_ROWS:]]
         if self._author:
@@ -311,7 +311,7 @@ class _Part:
             return self._tail[1]
         if self._hidden is None or self._hidden[0] != width:
             paint = self._look.theme.paint("thinkingText", italic=True)
-            rows = clipped([" " * self._look.pad + paint(self._label)], width)
+            rows = clip_rows([" " * self._look.pad + paint(self._label)], width)
             self._hidden = (width, rows)
         return self._hidden[1] if self._markdown.text.strip() else []
 

@@ -16,7 +16,7 @@ from pi.coding.shell.local import BashResult
 from pi.modes.interactive.transcript.block import (
     Block,
     TranscriptOptions,
-    clipped,
+    clip_rows,
     hanging,
     more_rows,
 )
@@ -335,7 +335,7 @@ class UserBashBlock(Block):
         if self._note:
             paint = theme.paint("error" if self._has_failed else "dim")
             rows += wrap_text(paint(self._note), inside)
-        return clipped([*(f" {row}" for row in titles), *(f"   {row}" for row in rows)], width)
+        return clip_rows([*(f" {row}" for row in titles), *(f"   {row}" for row in rows)], width)
 
     def _titles(self, sign: str, width: int) -> list[str]:
         """The command on a few rows, or on all if expanded."""

@@ -82,7 +82,7 @@ async def test_a_login_shows_the_whole_address_and_how_requests_are_paid_for(
     accounts = Accounts()
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_in(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert [" ".join(line.split()) for line in screen.lines()[4:9]] == [
         *("With a plan", "→ Code plan", "The Plan plan or key", "With an API key", "Keyed key")
     ]
@@ -103,7 +103,7 @@ async def test_a_device_code_is_shown_and_can_be_copied(tmp_path: Path) -> None:
     accounts = Accounts()
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_in(screen, "code"))
-    await screen.shown()
+    await screen.wait_until_shown()
     await screen.until(lambda text: "Which?" in text)
     assert " Open https://code.example.com\n and type the code AB-12\n" in screen.text()
     await screen.press("ctrl+x", "down", "enter")
@@ -164,7 +164,7 @@ async def test_a_search_that_matches_several_providers_opens_the_filtered_list(
 ) -> None:
     screen = screen_with(tmp_path, Accounts())
     task = asyncio.create_task(log_in(screen, "e"))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert screen.lines()[:3] == [" Log in to", "", " > e"]
     assert all(name in screen.text() for name in ("Code", "Keyed", "The Plan"))
     await screen.type("y")
@@ -181,7 +181,7 @@ async def test_a_search_that_matches_several_providers_opens_the_filtered_list(
 async def test_a_stored_key_that_a_provider_does_not_need_can_be_removed(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, Accounts("here", "plan"))
     task = asyncio.create_task(log_out(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "Here" in screen.text()
     await screen.press("escape")
     assert await task is None
@@ -191,7 +191,7 @@ async def test_logout_lists_providers_with_stored_credentials(tmp_path: Path) ->
     accounts = Accounts("plan")
     screen = screen_with(tmp_path, accounts)
     task = asyncio.create_task(log_out(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "Keyed" not in screen.text()
     await screen.press("enter")
     assert await task == "The Plan"

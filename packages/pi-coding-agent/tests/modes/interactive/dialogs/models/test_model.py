@@ -30,7 +30,7 @@ from tests.modes.interactive.dialogs.models.samples import (
 async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     dialog = asyncio.create_task(pick_model(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert screen.lines(70)[2:8] == [
         " > Type to search",
         " [All]  anthropic  openai  Without key   $ per million in/out · window",
@@ -71,7 +71,7 @@ async def test_models_of_a_server_on_this_machine_are_added_once_it_has_answered
 ) -> None:
     screen = screen_with(tmp_path, served=(LLAMA,))
     dialog = asyncio.create_task(pick_model(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     await screen.tasks.settle(30)
 
     assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
@@ -116,7 +116,7 @@ async def test_the_all_tab_is_opened_when_the_server_of_the_open_tab_is_gone(
 async def test_badges_are_dropped_before_the_name_on_a_narrow_screen(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(SONNET,))
     dialog = asyncio.create_task(pick_model(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     rows = {width: screen.lines(width)[7] for width in (70, 42, 34, 30)}
     assert rows == {
         70: "   anthropic/sonnet-4-6  Sonnet-4-6             scoped · thinks     1M",
@@ -145,7 +145,7 @@ async def test_built_in_models_have_their_own_tab_beside_other_models(tmp_path: 
     tour = model("demo/tour")
     screen = screen_with(tmp_path, offered=(tour,))
     dialog = asyncio.create_task(pick_model(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "[All]  anthropic  openai  Built in  Without key" in screen.text()
     assert "demo/tour" not in screen.text()
     await screen.press("tab", "tab", "tab")
@@ -166,7 +166,7 @@ async def test_a_discovered_server_that_was_not_chosen_is_listed_with_its_owner(
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(server_of(before),))
     dialog = asyncio.create_task(pick_model(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "[All]  anthropic  openai  ollama  Without key" in screen.text()
     assert shown in next(line for line in screen.lines(90) if "ollama/llama" in line)
     await screen.press("escape")
@@ -181,7 +181,7 @@ async def test_the_user_decides_whether_a_discovered_server_is_used(
 ) -> None:
     screen = screen_with(tmp_path, offered=(LLAMA,), found=(server_of(None),))
     dialog = asyncio.create_task(may_ask_server(screen, "ollama"))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "Use the server on 127.0.0.1:11434 as ollama?" in screen.text()
     assert "(owner: eve (uid 998), python3)" in " ".join(screen.text().split())
     await screen.press(*keys)
@@ -202,7 +202,7 @@ async def test_a_model_picked_for_a_role_cannot_become_the_default(tmp_path: Pat
     dialog = asyncio.create_task(
         pick_model(screen, "Model for the role smol", can_be_default=False)
     )
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "Model for the role smol" in screen.text()
     assert "make default" not in screen.text()
     await screen.press("enter")

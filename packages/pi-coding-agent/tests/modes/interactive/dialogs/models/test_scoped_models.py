@@ -35,7 +35,7 @@ async def test_cancelling_keeps_the_scope(tmp_path: Path) -> None:
 async def test_models_of_a_server_on_this_machine_can_be_cycled_through(tmp_path: Path) -> None:
     screen = screen_with(tmp_path, scope=(GPT,), served=(LLAMA,))
     dialog = asyncio.create_task(pick_scope(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     await screen.tasks.settle(30)
     assert " 1 of 4 models" in screen.lines()
     await screen.press(*"llama", "enter", "escape")

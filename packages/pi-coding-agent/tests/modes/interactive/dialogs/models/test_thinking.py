@@ -13,7 +13,7 @@ from tests.modes.interactive.dialogs.models.samples import screen_with
 async def test_a_level_is_chosen_and_kept(tmp_path: Path) -> None:
     screen = screen_with(tmp_path)
     dialog = asyncio.create_task(pick_thinking(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "→ low" in screen.text()
     await screen.press("down", "ctrl+s")
     assert await dialog == PickedLevel(level="high", as_default=True)

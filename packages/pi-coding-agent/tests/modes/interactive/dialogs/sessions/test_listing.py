@@ -13,10 +13,10 @@ from pi.modes.interactive.dialogs.sessions import (
     ListFilter,
     SessionRow,
     age,
-    listed,
     next_order,
+    session_rows,
     short_path,
-    threaded,
+    thread_rows,
     title,
 )
 
@@ -45,18 +45,18 @@ def ids(rows: list[SessionRow]) -> list[str]:
 
 
 def test_sessions_keep_their_order_unless_another_is_requested() -> None:
-    assert ids(listed([A, C, B], ListFilter())) == ["a", "c", "b"]
-    assert ids(listed([A, C, B], ListFilter(order="threaded"))) == ["a", "b", "c"]
+    assert ids(session_rows([A, C, B], ListFilter())) == ["a", "c", "b"]
+    assert ids(session_rows([A, C, B], ListFilter(order="threaded"))) == ["a", "b", "c"]
 
 
 def test_only_named_sessions_are_listed_on_request() -> None:
-    assert ids(listed([A, B, C], ListFilter(named_only=True))) == ["b"]
+    assert ids(session_rows([A, B, C], ListFilter(named_only=True))) == ["b"]
 
 
 def test_a_search_lists_matching_names_before_matching_messages() -> None:
     passage = Passage(session=C, entry_id="1", excerpt="… hello there")
     again = Passage(session=A, entry_id="1", excerpt="hello")
-    assert listed([A, B, C], ListFilter(query="hello"), [passage, again]) == [
+    assert session_rows([A, B, C], ListFilter(query="hello"), [passage, again]) == [
         SessionRow(session=A),
         SessionRow(session=C, excerpt="… hello there"),
     ]
@@ -97,4 +97,4 @@ def test_every_session_is_threaded_once_for_any_parent_links(
     sessions = [
         session(str(number), parent=f"/s/{parent}.jsonl") for number, parent in enumerate(parents)
     ]
-    assert sorted(ids(threaded(sessions))) == sorted(session.summary.id for session in sessions)
+    assert sorted(ids(thread_rows(sessions))) == sorted(session.summary.id for session in sessions)

@@ -32,7 +32,7 @@ async def test_a_missing_folder_asks_whether_to_continue_here(tmp_path: Path) ->
         dialog = asyncio.create_task(
             confirm_missing_folder(screen, stored_session(tmp_path, "/gone/away"), "/here")
         )
-        await screen.shown()
+        await screen.wait_until_shown()
         assert "/gone/away no longer exists. Continue in" in screen.text(80)
         await screen.press(*keys)
         assert await dialog is expected

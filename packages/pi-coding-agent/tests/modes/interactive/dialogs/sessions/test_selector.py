@@ -82,7 +82,7 @@ def test_only_keys_that_currently_work_are_named(tmp_path: Path) -> None:
 def test_a_match_that_is_found_later_does_not_change_the_selection(tmp_path: Path) -> None:
     watched = Watched(tmp_path)
     watched.press("a", "down")  # alpha has an a, and so has beta
-    watched.selector.found([Passage(session=session("c"), entry_id="1", excerpt="a word")])
+    watched.selector.add_passages([Passage(session=session("c"), entry_id="1", excerpt="a word")])
     watched.selector.offer([session("c"), *SESSIONS], "Here")
     watched.press("enter")
     assert watched.calls[-1] == ("pick", SESSIONS[1].path)

@@ -153,7 +153,7 @@ async def test_picking_a_default_model_stores_its_provider_too(tmp_path: Path) -
 async def test_groups_have_headings_and_a_search_includes_descriptions(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert " Settings\n\n > Type to search\n\n   Models\n → Default provider" in screen.text()
     await screen.type("ctrl+g")
     assert "→ External editor" in screen.text()
@@ -166,7 +166,7 @@ async def test_no_name_of_a_setting_is_cut_on_a_usual_screen(tmp_path: Path) -> 
     screen = opened(tmp_path)
     screen.rows = 300
     task = asyncio.create_task(edit_settings(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert [line for line in screen.lines(80) if "…" in line] == []
     await screen.press("escape")
     await task
@@ -175,7 +175,7 @@ async def test_no_name_of_a_setting_is_cut_on_a_usual_screen(tmp_path: Path) -> 
 async def test_the_description_is_hidden_on_a_low_screen(tmp_path: Path) -> None:
     screen = opened(tmp_path)
     task = asyncio.create_task(edit_settings(screen))
-    await screen.shown()
+    await screen.wait_until_shown()
     assert "(defaultProvider)" in screen.text()
     screen.rows = 12
     assert "(defaultProvider)" not in screen.text()

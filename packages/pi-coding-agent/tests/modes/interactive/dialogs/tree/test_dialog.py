@@ -33,7 +33,7 @@ async def talk(tmp_path: Path, *answers: str) -> AsyncIterator[tuple[AgentSessio
 async def test_the_tree_shows_the_conversation_and_the_active_branch(tmp_path: Path) -> None:
     async with talk(tmp_path) as (_, screen):
         walk = asyncio.create_task(walk_tree(screen))
-        await screen.shown()
+        await screen.wait_until_shown()
         assert screen.text() == (
             " Session Tree\n"
             "\n"
@@ -105,7 +105,7 @@ async def test_a_summary_is_kept_at_the_new_place(tmp_path: Path) -> None:
     async with talk(tmp_path, "## Notes") as (session, screen):
         walk = asyncio.create_task(walk_tree(screen))
         await screen.press("up", "up", "enter", "down", "enter")
-        await screen.closed()
+        await screen.wait_until_closed()
         await walk
         assert kinds(session)[-1] == "branch_summary"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.tree.dialog import draw_row, fitted
+from pi.modes.interactive.dialogs.tree.dialog import draw_row, fit_connectors
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.tui.text.ansi import strip_sequences
@@ -77,7 +77,7 @@ def test_entries_of_many_branches_stay_readable() -> None:
 @given(st.integers(0, 80), st.integers(-5, 120))
 def test_connectors_keep_whole_steps(depth: int, room: int) -> None:
     lines = "│  " * depth + "├─ "
-    fitted_lines = fitted(lines, room)
+    fitted_lines = fit_connectors(lines, room)
     assert fitted_lines == lines or (
         fitted_lines.startswith("… ") and lines.endswith(fitted_lines[2:])
     )

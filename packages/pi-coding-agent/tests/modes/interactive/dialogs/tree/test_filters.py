@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import MODES, Mode, next_mode, shown
+from pi.modes.interactive.dialogs.tree.view import MODES, Mode, listed_nodes, next_mode
 from tests.modes.interactive.dialogs.tree.samples import node, tree
 
 SAMPLE = tree(
@@ -14,7 +14,7 @@ SAMPLE = tree(
 
 
 def listed(sample: Tree, mode: Mode, query: str = "") -> list[str]:
-    numbers = enumerate(shown(sample, mode, query))
+    numbers = enumerate(listed_nodes(sample, mode, query))
     return [sample.nodes[number].id for number, is_shown in numbers if is_shown]
 
 

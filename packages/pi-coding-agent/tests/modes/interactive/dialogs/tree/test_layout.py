@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import MODES, Mode, Row, lay_out, listed_children, shown
+from pi.modes.interactive.dialogs.tree.view import (
+    MODES,
+    Mode,
+    Row,
+    lay_out,
+    listed_children,
+    listed_nodes,
+)
 from tests.modes.interactive.dialogs.tree.samples import node, tree, trees
 
 
@@ -50,7 +57,7 @@ def test_children_of_a_hidden_entry_are_attached_to_its_parent() -> None:
     sample = tree(
         ("u1", ROOT), ("c1", 0), ("t1", 1), ("a1", 2), ("c2", 0), ("u2", 4), ("u3", 4), leaf=3
     )
-    assert drawn(sample, lay_out(sample, shown(sample, "no-tools"))) == [
+    assert drawn(sample, lay_out(sample, listed_nodes(sample, "no-tools"))) == [
         "u1",
         "├─ a1",
         "├─ u2",
@@ -76,7 +83,7 @@ def test_older_branches_come_first() -> None:
 def test_connectors_are_consistent_whatever_is_hidden(
     sample: Tree, mode: Mode, query: str, data: st.DataObject
 ) -> None:
-    listed = shown(sample, mode, query)
+    listed = listed_nodes(sample, mode, query)
     node_numbers = st.integers(0, max(len(sample.nodes) - 1, 0))
     folded = data.draw(st.sets(node_numbers, max_size=3))
     rows = lay_out(sample, listed, folded)

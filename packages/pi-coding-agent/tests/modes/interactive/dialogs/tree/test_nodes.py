@@ -25,8 +25,8 @@ async def test_a_tree_has_every_entry_with_its_parent_label_and_the_leaf(tmp_pat
     assert messages[0].label == "start"
     assert tree.nodes[tree.leaf] == messages[1]
     assert [tree.nodes[number].id for number in sorted(tree.path())][-1] == messages[1].id
-    assert tree.place(messages[2].id) == tree.nodes.index(messages[2])
-    assert tree.place("nowhere") == ROOT
+    assert tree.index_of(messages[2].id) == tree.nodes.index(messages[2])
+    assert tree.index_of("nowhere") == ROOT
     await session.close()
 
 

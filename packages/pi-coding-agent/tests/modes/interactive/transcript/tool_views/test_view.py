@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pi.modes.interactive.transcript.tool_views import VIEWS, view_of
 from pi.modes.interactive.transcript.tool_views.shell_tools import generic_view
-from pi.modes.interactive.transcript.tool_views.view import counted, folded_head, folded_tail
+from pi.modes.interactive.transcript.tool_views.view import folded_head, folded_tail, format_count
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, commands_in, look
 from tests.modes.interactive.transcript.tool_views.shown import done
@@ -53,7 +53,11 @@ def test_heads_and_tails_are_folded() -> None:
 
 
 def test_counts_are_shown_with_singular_or_plural() -> None:
-    assert [counted(1, "line"), counted(2, "line"), counted(2, "match", "matches")] == [
+    assert [
+        format_count(1, "line"),
+        format_count(2, "line"),
+        format_count(2, "match", "matches"),
+    ] == [
         "1 line",
         "2 lines",
         "2 matches",

@@ -14,7 +14,7 @@ from pi.coding.settings.layers import value_at
 from pi.coding.settings.parsing import InvalidValue
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS
-from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, framed, list_rows
+from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, list_rows, make_panel
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
 from pi.modes.interactive.dialogs.settings.values import (
@@ -71,7 +71,7 @@ class _Editing:
             hint="",
             describes=lambda: ui.rows >= LOW,  # on a low screen the list needs the rows
         )
-        self.panel = framed(ui, "Settings", self._list, self._keys, inset=LIST_INSET)
+        self.panel = make_panel(ui, "Settings", self._list, self._keys, inset=LIST_INSET)
 
     def _keys(self) -> Keys:
         return self._submenu_keys if self._list.is_asking else _LOOKING
@@ -302,7 +302,7 @@ async def pick_theme(ui: Ui) -> PickedTheme | None:
             ),
         )
         inside.select(lambda theme: theme.name == before)
-        return framed(ui, "Theme", inside, lambda: CHOOSING)
+        return make_panel(ui, "Theme", inside, lambda: CHOOSING)
 
     picked: PickedTheme | None = None
     try:

@@ -11,7 +11,7 @@ from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
-from pi.modes.interactive.dialogs.panel import framed
+from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import WRITING, Option, choose, edit_text
 from pi.modes.interactive.dialogs.tree.nodes import Node, read_tree
 from pi.modes.interactive.dialogs.tree.view import STEP, Mode, Row, TreeView
@@ -36,7 +36,7 @@ def draw_row(
 ) -> str:
     """Connectors, a bullet on the active branch, the label and the description."""
     node = view.tree.nodes[row.place]
-    lines = theme.paint("dim")(fitted(row.lines, width - _MIN_TEXT))
+    lines = theme.paint("dim")(fit_connectors(row.lines, width - _MIN_TEXT))
     fold = theme.paint("accent")("⊞ ") if row.hidden else ""
     bullet = theme.paint("accent")("• ") if view.is_active(row.place) else ""
     count = theme.paint("dim")(f" (+{row.hidden})") if row.hidden else ""
@@ -47,7 +47,7 @@ def draw_row(
     return theme.bold(drawn) if selected else drawn
 
 
-def fitted(lines: str, max_width: int) -> str:
+def fit_connectors(lines: str, max_width: int) -> str:
     """Limit connectors to ``max_width`` columns: those nearest to the entry are kept.
 
     Only whole steps are removed, so that rows of one branch stay aligned.
@@ -357,7 +357,7 @@ async def pick_entry(ui: Ui, view: TreeView) -> str | None:
                 on_cancel=lambda: done(None),
                 on_label=start_saving,
             )
-            return framed(
+            return make_panel(
                 ui, "Session Tree", inside, lambda: WRITING if inside.is_labelling else _KEYS
             )
 

@@ -219,7 +219,7 @@ class Tree:
             number = self.nodes[number].parent
         return frozenset(ancestors)
 
-    def place(self, id: str | None) -> int:
+    def index_of(self, id: str | None) -> int:
         """Return the number of an entry; ``ROOT`` if it is not in the tree."""
         numbers = (number for number, node in enumerate(self.nodes) if node.id == id)
         return next(numbers, ROOT)
@@ -227,7 +227,7 @@ class Tree:
 
 def read_tree(port: SessionPort) -> Tree:
     """Return the current tree of a session."""
-    entries = [decoded(raw) for raw in port.info.entries()]
+    entries = [decode_raw(raw) for raw in port.info.entries()]
     parents, labels = _parents_and_labels(port.info.tree(), len(entries))
     nodes = tuple(
         Node(
@@ -243,10 +243,10 @@ def read_tree(port: SessionPort) -> Tree:
         )
     )
     tree = Tree(nodes)
-    return Tree(nodes, leaf=tree.place(port.entries.log.leaf_id))
+    return Tree(nodes, leaf=tree.index_of(port.entries.log.leaf_id))
 
 
-def decoded(raw: msgspec.Raw) -> Entry:
+def decode_raw(raw: msgspec.Raw) -> Entry:
     """Decode an entry."""
     line = bytes(raw)
     outline = read_outline(line)

@@ -15,7 +15,7 @@ Mode: TypeAlias = Literal["default", "no-tools", "user-only", "labeled-only", "a
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
-def shown(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
+def listed_nodes(tree: Tree, mode: Mode, query: str = "") -> list[bool]:
     """Return for every node whether it is listed: by the mode and all words of the query."""
     terms = query.lower().split()
     return [
@@ -187,7 +187,7 @@ class TreeView:
         """Update the tree; the selection stays on its entry."""
         selected = self.selected
         self.tree, self._path = tree, tree.path()
-        self._list(tree.place(selected.id if selected else None))
+        self._list(tree.index_of(selected.id if selected else None))
 
     def move(self, step: int) -> None:
         """Move up or down, cyclically."""
@@ -239,7 +239,7 @@ class TreeView:
         return self.rows[self.index].place if self.rows else self.tree.leaf
 
     def _list(self, number: int) -> None:
-        listed = shown(self.tree, self.mode, self.query)
+        listed = listed_nodes(self.tree, self.mode, self.query)
         # Matches must be visible, also in folded branches.
         self.rows = lay_out(self.tree, listed, () if self.query else self._folded)
         self._go_to(number)

@@ -18,15 +18,15 @@ from pi.modes.interactive.diffs import (
 from pi.modes.interactive.transcript.block import (
     ToolCallState,
     TranscriptOptions,
-    clipped,
+    clip_rows,
     more_rows,
 )
 from pi.modes.interactive.transcript.tool_views.view import (
     DrawnCall,
-    counted,
     failure,
     folded_head,
-    wrapped,
+    format_count,
+    wrap_lines,
 )
 from pi.tui.widgets.markdown.highlight import highlight
 
@@ -58,7 +58,7 @@ def _line_count(call: ToolCallState) -> str:
     lines = len(text.removesuffix("\n").split("\n")) if text else 0
     if rest and rest[3]:
         return f"{lines} of {rest[3]} lines"
-    return counted(lines, "line")
+    return format_count(lines, "line")
 
 
 def code_lines(text: str, path: str, look: TranscriptOptions) -> list[str]:
@@ -96,7 +96,7 @@ def write_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Draw
     if not content:
         return DrawnCall(title)
     lines = content.removesuffix("\n").split("\n")
-    note = look.theme.paint("dim")(counted(len(lines), "line")) + _diagnostics(call, look)
+    note = look.theme.paint("dim")(format_count(len(lines), "line")) + _diagnostics(call, look)
     # Hidden lines are not highlighted.
     visible_lines = lines if look.is_expanded else lines[:WRITE_PREVIEW_ROWS]
     code = code_lines("\n".join(visible_lines), path, look)
@@ -158,7 +158,7 @@ def _diff(
         wraps_all=look.is_expanded,
     )
     rows = [row for rows in drawn for row in rows]
-    return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
+    return [*rows, *clip_rows([more_rows(hidden, look)], width)] if hidden else rows
 
 
 def _diagnostics(call: ToolCallState, look: TranscriptOptions) -> str:
@@ -185,8 +185,8 @@ def _problem_rows(call: ToolCallState, look: TranscriptOptions, width: int) -> l
         text = f"{item.get('line')}:{item.get('column')} {severity}: {item.get('message')}"
         rows.append(look.theme.paint("error" if severity == "error" else "warning")(one_line(text)))
     hidden = len(problems) - len(rows)
-    rows = wrapped(rows, width) if look.is_expanded else clipped(rows, width)
-    return [*rows, *clipped([more_rows(hidden, look)], width)] if hidden else rows
+    rows = wrap_lines(rows, width) if look.is_expanded else clip_rows(rows, width)
+    return [*rows, *clip_rows([more_rows(hidden, look)], width)] if hidden else rows
 
 
 def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
@@ -201,7 +201,7 @@ def _sought(call: ToolCallState, look: TranscriptOptions, width: int) -> list[st
         return []
     title = look.theme.paint("dim")("It was looking for:")
     path = one_line(call.argument("path"))
-    return [*clipped([title], width), *_diff(lines, look, width, path, EDIT_PREVIEW_ROWS)]
+    return [*clip_rows([title], width), *_diff(lines, look, width, path, EDIT_PREVIEW_ROWS)]
 
 
 def _size(lines: list[str], look: TranscriptOptions) -> str:

@@ -10,11 +10,11 @@ from pi.base.terminal_text import one_line
 from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
 from pi.modes.interactive.transcript.tool_views.view import (
     DrawnCall,
-    counted,
     failure,
     folded_head,
     folded_tail,
-    painted,
+    format_count,
+    paint_lines,
     painted_output,
 )
 from pi.tui.text.width import expand_tabs
@@ -105,20 +105,20 @@ def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Drawn
         f"{pattern}{_location(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
     )
     matches = [line for line in _lines(call.text) if _MATCH.match(line)]
-    return _draw_list(call, look, width, title, counted(len(matches), "match", "matches"))
+    return _draw_list(call, look, width, title, format_count(len(matches), "match", "matches"))
 
 
 def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The pattern and the path; the number of files."""
     title = look.theme.paint("accent")(_pattern(call)) + _location(call, look)
-    return _draw_list(call, look, width, title, counted(len(_lines(call.text)), "file"))
+    return _draw_list(call, look, width, title, format_count(len(_lines(call.text)), "file"))
 
 
 def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
     """The folder; the number of entries."""
     path = one_line(call.argument("path")) or "."
     title = look.theme.paint("accent")(look.short_path(path) or ".")
-    number = counted(len(_lines(call.text)), "entry", "entries")
+    number = format_count(len(_lines(call.text)), "entry", "entries")
     return _draw_list(call, look, width, title, number)
 
 
@@ -129,7 +129,7 @@ def _draw_list(
         return DrawnCall(title, failure(call, look, width))
     if call.state != "done":
         return DrawnCall(title)
-    rows = painted(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
+    rows = paint_lines(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
     note = "nothing" if not _lines(call.text) else number
     if _MORE.search(call.text.rstrip()):
         note += ", and more"
@@ -171,7 +171,7 @@ def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> Dr
     if call.state == "failed":
         head = folded_head(rows, len(rows), look, width)
         return DrawnCall(title, [*head, *failure(call, look, width)])
-    lines = painted(call.text, look.theme.paint("toolOutput"))
+    lines = paint_lines(call.text, look.theme.paint("toolOutput"))
     body = folded_head([*rows, *lines], ROWS, look, width)
     return DrawnCall(title, body)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from pi.modes.interactive.transcript.block import (
     ToolCallState,
     TranscriptOptions,
-    clipped,
+    clip_rows,
     more_rows,
 )
 from pi.tui.style import ColourDepth
@@ -60,34 +60,36 @@ def folded_head(
     ``total`` is the number of lines, if only the first are passed.
     """
     if look.is_expanded:
-        return wrapped(lines, width)
-    rows = clipped([expand_tabs(line) for line in lines[:most]], width)
+        return wrap_lines(lines, width)
+    rows = clip_rows([expand_tabs(line) for line in lines[:most]], width)
     hidden = (len(lines) if total is None else total) - most
-    return rows if hidden <= 0 else [*rows, *clipped([more_rows(hidden, look)], width)]
+    return rows if hidden <= 0 else [*rows, *clip_rows([more_rows(hidden, look)], width)]
 
 
 def folded_tail(lines: Sequence[str], most: int, look: TranscriptOptions, width: int) -> list[str]:
     """The last ``most`` rows of the wrapped lines; all of them when expanded."""
     if look.is_expanded:
-        return wrapped(lines, width)
+        return wrap_lines(lines, width)
     rows: list[str] = []
     hidden = len(lines)  # a line of which only the end is shown counts as well
     for line in reversed(lines[-most:]):
-        rows = wrapped([line], width) + rows
+        rows = wrap_lines([line], width) + rows
         if len(rows) > most:
             break
         hidden -= 1
-    hint = clipped([more_rows(hidden, look, "earlier")], width) if hidden else []
+    hint = clip_rows([more_rows(hidden, look, "earlier")], width) if hidden else []
     return hint + rows[-most:]
 
 
 def failure(call: ToolCallState, look: TranscriptOptions, width: int) -> list[str]:
     """The error of a call: its first rows, wrapped."""
-    rows = wrapped(painted(readable_error(call.text.strip()), look.theme.paint("error")), width)
+    rows = wrap_lines(
+        paint_lines(readable_error(call.text.strip()), look.theme.paint("error")), width
+    )
     hidden = len(rows) - ERROR_ROWS
     if look.is_expanded or hidden <= 0:
         return rows
-    return [*rows[:ERROR_ROWS], *clipped([more_rows(hidden, look)], width)]
+    return [*rows[:ERROR_ROWS], *clip_rows([more_rows(hidden, look)], width)]
 
 
 # The model gets these errors in the form of Node; users get a sentence.
@@ -105,7 +107,7 @@ def readable_error(text: str) -> str:
     return f"{message[:1].upper()}{message[1:]}{text[match.end() :]}"
 
 
-def painted(text: str, paint: Callable[[str], str]) -> list[str]:
+def paint_lines(text: str, paint: Callable[[str], str]) -> list[str]:
     """The painted lines of a text without empty ones at its end."""
     text = text.rstrip()
     return [paint(line) for line in text.split("\n")] if text else []
@@ -117,7 +119,7 @@ def painted_output(text: str, look: TranscriptOptions) -> list[str]:
     if look.theme.depth == ColourDepth.NONE:
         text = strip_sequences(text)
     if "\x1b" not in text:
-        return painted("\n".join(map(_truncate_line, text.split("\n"))), paint)
+        return paint_lines("\n".join(map(_truncate_line, text.split("\n"))), paint)
     text = SGR.sub(_without_tricks, text)
     state, lines = StyleState(), list[str]()
     for line in text.rstrip().removesuffix("\x1b[0m").rstrip().split("\n"):
@@ -146,12 +148,12 @@ def _without_tricks(sequence: re.Match[str]) -> str:
     return f"\x1b[{';'.join(remaining)}m" if remaining else ""
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def format_count(number: int, one: str, several: str = "") -> str:
     """``3 lines``, ``1 line``."""
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 
-def wrapped(lines: Sequence[str], width: int) -> list[str]:
+def wrap_lines(lines: Sequence[str], width: int) -> list[str]:
     """Wrap lines and expand tabs."""
     rows: list[str] = []
     for line in map(expand_tabs, lines):
