@@ -13,7 +13,7 @@ from pi.ai.models.model import Model
 from pi.batteries.snapcompact.archive import Earlier, limits, plan
 from pi.batteries.snapcompact.font import HEIGHT, NEW_LINE, UNKNOWN, glyph, printable
 from pi.batteries.snapcompact.frames import FramePage, draw, paginate
-from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shortened
+from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shorten
 from pi.batteries.snapcompact.shapes import FINE_WIDTH, SHAPES, frame_budget, shape_for
 from pi.extension import AssistantMessage, Image, Text, ToolCall, ToolResultMessage, UserMessage
 
@@ -207,7 +207,7 @@ def test_new_pages_beyond_the_budget_are_kept_as_text() -> None:
     assert [image.data for image in planned.kept] == ["a"]
     assert [page.text for page in planned.printed] == ["v", "w", "x"]
     assert planned.text_tail == "y  z"
-    assert "left out" in shortened("y" * 500, 100)
+    assert "left out" in shorten("y" * 500, 100)
 
 
 def test_an_archive_fits_half_of_the_threshold() -> None:

@@ -11,7 +11,15 @@ import pytest
 from pi.ai.messages import ToolResultMessage
 from pi.ai.providers.faux import calls, says
 from pi.base.errors import PiError
-from pi.batteries.memory.adapter import MAX_LISTED, MAX_TEXT, Note, Notes, extension, listed, search
+from pi.batteries.memory.adapter import (
+    MAX_LISTED,
+    MAX_TEXT,
+    Note,
+    Notes,
+    extension,
+    index_text,
+    search,
+)
 from pi.coding.runtime.options import ToolFilter
 from tests.coding.extension_host.extension_session import (
     ExtensionFixture,
@@ -104,10 +112,10 @@ def test_notes_are_searched_by_words(tmp_path: Path, query: str, titles: list[st
 
 def test_the_index_is_short() -> None:
     notes = [Note(scope="user", path=Path(f"{n}.md"), title=f"T{n}", text="") for n in range(90)]
-    index = listed(notes)
+    index = index_text(notes)
     assert index.endswith("- and 50 more")
     assert len(index.splitlines()) == MAX_LISTED + 4
-    assert listed([]) == ""
+    assert index_text([]) == ""
 
 
 # Sessions -----------------------------------------------------------------------------------------

@@ -119,11 +119,11 @@ def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
 
 def test_the_handshake_is_parsed_as_by_the_sdk() -> None:
     for raw, read in of("initialize"):
-        info = protocol.initialized("s", raw)
+        info = protocol.parse_initialisation("s", raw)
         assert (info.version, info.name) == (read["protocolVersion"], read["serverInfo"]["name"])
         assert info.capabilities == read["capabilities"]
     for raw, read in of("server/discover"):
-        modern = protocol.discovered(raw)
+        modern = protocol.parse_discovery(raw)
         assert modern is not None and modern.version in read["supportedVersions"]
         assert (modern.capabilities, modern.instructions) == (
             read["capabilities"],

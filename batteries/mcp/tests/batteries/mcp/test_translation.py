@@ -13,7 +13,7 @@ import pytest
 from pi.ai.messages import Image, Text
 from pi.batteries.mcp import protocol
 from pi.batteries.mcp.adapter import parse_added
-from pi.batteries.mcp.content import Limits, call_result, limited
+from pi.batteries.mcp.content import Limits, call_result, limit_blocks
 from pi.batteries.mcp.definitions import (
     FILES,
     ConfigFile,
@@ -38,7 +38,7 @@ from pi.batteries.mcp.session import Values
 from pi.batteries.mcp.tools import (
     output_tokens,
     prompt_arguments,
-    ranked,
+    rank_names,
     search_share,
     tool_name,
     unique_names,
@@ -154,7 +154,7 @@ def test_every_kind_of_content_reaches_the_model() -> None:
 
 
 def test_long_results_are_truncated_and_the_full_text_is_kept() -> None:
-    limited_result = limited([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
+    limited_result = limit_blocks([Text(text="x" * 30), Text(text="y" * 30)], Limits(characters=40))
     assert [len(block.text) for block in limited_result.blocks if isinstance(block, Text)] == [
         30,
         10,
@@ -431,9 +431,9 @@ def test_exact_names_are_found_first() -> None:
         "mcp__a_close": ("a close", "closes an issue"),
         "mcp__b_sum": ("b sum", "adds"),
     }
-    assert ranked("issue", texts) == ["mcp__a_list_issues", "mcp__a_close"]
-    assert ranked("mcp__b_sum issues", texts)[0] == "mcp__b_sum"
-    assert ranked("nothing", texts) == []
+    assert rank_names("issue", texts) == ["mcp__a_list_issues", "mcp__a_close"]
+    assert rank_names("mcp__b_sum issues", texts)[0] == "mcp__b_sum"
+    assert rank_names("nothing", texts) == []
 
 
 def test_arguments_of_prompts_are_matched_by_name_and_position() -> None:

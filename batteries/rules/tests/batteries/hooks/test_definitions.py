@@ -18,7 +18,7 @@ from pi.batteries.hooks.definitions import (
     parse_settings,
     project_files,
 )
-from pi.batteries.hooks.outcomes import Outcome, from_text, from_verdict, merged
+from pi.batteries.hooks.outcomes import Outcome, from_text, from_verdict, merge_outcomes
 from pi.coding.claude_tools import claude_call, claude_names, pi_arguments, pi_call
 
 FILE = Path("/p/.claude/settings.json")
@@ -109,7 +109,7 @@ def test_files_in_hook_folders_apply_to_the_tool_in_their_name(tmp_path: Path) -
 
 
 def test_the_strictest_decision_is_used() -> None:
-    outcome = merged(
+    outcome = merge_outcomes(
         [
             Outcome(permission="allow", reason="fine", context=("a",)),
             Outcome(permission="deny", blocks=True, reason="no"),

@@ -17,7 +17,7 @@ RULES = register([(rule, "") for rule in bundled_rules()], StreamSettings(), (),
 def broken(tool: str, text: str, path: str = "a.py") -> set[str]:
     """The rules that a call breaks."""
     concerned = [rule for rule in RULES if rule.concerns(tool, path, Path("/project"))]
-    return {rule.name for rule in RuleMatcher(concerned, re2).whole(text)}
+    return {rule.name for rule in RuleMatcher(concerned, re2).match_text(text)}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def found_in(text: str, cuts: list[int]) -> list[str]:
         growing.room -= end - start
         if growing.room <= 0:
             names += [rule.name for rule in growing.check() if rule.name not in names]
-    names += [rule.name for rule in MATCHER.whole(text) if rule.name not in names]
+    names += [rule.name for rule in MATCHER.match_text(text) if rule.name not in names]
     return names
 
 

@@ -18,7 +18,7 @@ from pi.batteries.rich_files.conflicts import ConflictHandler
 from pi.batteries.rich_files.files import (
     DOCUMENTS,
     DocumentReader,
-    converted,
+    convert,
     read_file,
     relative,
     starts_with,
@@ -194,7 +194,7 @@ class ArchiveHandler:
             return await self._list(data, kind, inner)
         content = await asyncio.to_thread(archives.read_member, data, kind, inner)
         if (suffix := Path(inner).suffix.lower()) in DOCUMENTS:
-            document = await converted(content, DOCUMENTS[suffix], {})
+            document = await convert(content, DOCUMENTS[suffix], {})
             return Resource(content=document.content, details=document.details)
         if b"\0" in content[:8192]:
             raise ToolFailed(f"{ref.text} is binary ({len(content):,} bytes).")

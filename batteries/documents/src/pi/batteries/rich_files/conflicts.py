@@ -139,7 +139,7 @@ class ConflictRegistry:
         self._conflicts.pop(number, None)
 
 
-def resolved(text: str, conflict: Conflict, content: str) -> str:
+def resolve_conflict(text: str, conflict: Conflict, content: str) -> str:
     """Return ``text`` with a conflict replaced. ``@ours`` and the like stand for a side.
 
     Raises ``ToolFailed`` if the file has changed at that place.
@@ -219,7 +219,7 @@ class ConflictHandler:
             try:
                 data = await read_file(self._pi, str(conflict.path), MAX_FILE)
                 before = data.decode("utf-8")
-                changed = resolved(before, conflict, text)
+                changed = resolve_conflict(before, conflict, text)
                 await write_file(self._pi, str(conflict.path), changed.encode())
             except UnicodeDecodeError:
                 failures.append(f"conflict://{number}: {display_path} is not UTF-8")

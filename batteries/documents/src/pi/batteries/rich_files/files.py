@@ -76,7 +76,7 @@ class DocumentReader:
             return await inner(params)
         data = await read_file(self._pi, plain, archives.MAX_MEMBER)
         options = dict(parse_qsl(query, keep_blank_values=True))
-        result = await converted(data, kind, options)
+        result = await convert(data, kind, options)
         if any(isinstance(part, Image) for part in result.content):
             return result
         (text,) = result.content
@@ -84,7 +84,7 @@ class DocumentReader:
         return replace(result, content=(Text(text=_window(text.text, params)),))
 
 
-async def converted(data: bytes, kind: str, options: dict[str, str]) -> ToolResult:
+async def convert(data: bytes, kind: str, options: dict[str, str]) -> ToolResult:
     """A document as text or pictures. Raises ``ToolFailed``."""
     if unknown := options.keys() - {"pages", "images"}:
         raise ToolFailed(f"Unknown parameter {min(unknown)}; there are pages and images.")

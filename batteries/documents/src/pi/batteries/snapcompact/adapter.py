@@ -20,7 +20,7 @@ from pi.batteries.snapcompact.archive import (
     guide,
     limits,
     plan,
-    preserved,
+    preserved_data,
 )
 from pi.batteries.snapcompact.font import NEW_LINE
 from pi.batteries.snapcompact.frames import draw, paginate
@@ -205,7 +205,7 @@ class SnapStrategy:
             tokens_before=preparation.tokens_before,
             details=facts.details,
             content=archive_content,
-            preserve_data=preserved(shape, len(frames), planned.text_tail),
+            preserve_data=preserved_data(shape, len(frames), planned.text_tail),
         )
 
     def _unsuitable(self, work: Work) -> str:

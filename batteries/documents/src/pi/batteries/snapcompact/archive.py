@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pi.batteries.snapcompact.frames import FramePage
-from pi.batteries.snapcompact.history import shortened
+from pi.batteries.snapcompact.history import shorten
 from pi.batteries.snapcompact.shapes import FrameShape
 from pi.extension import UNSET, Compaction, Image, Json, Record, Text
 
@@ -76,7 +76,7 @@ def plan(
         kept=kept_frames,
         faded=len(frames) - len(kept_frames),
         printed=tuple(pages[:slots]),
-        text_tail=shortened(tail, tail_characters),
+        text_tail=shorten(tail, tail_characters),
     )
 
 
@@ -138,7 +138,7 @@ def content(
     return (Text(text=lead), *frames, *texts)
 
 
-def preserved(shape: FrameShape, frames: int, text_tail: str) -> Json:
+def preserved_data(shape: FrameShape, frames: int, text_tail: str) -> Json:
     """Return the data for the next compaction; the pictures themselves are in the content."""
     return {
         KEY: {

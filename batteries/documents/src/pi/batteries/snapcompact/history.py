@@ -59,14 +59,14 @@ def pieces(items: Sequence[CompactionItem], redact: Callable[[str], str]) -> lis
                         pieces.append(Piece(text=f"[call {block.name}] {piece_text}"))
             case ToolResultMessage() as result if index not in useless_results:
                 tag = "error" if result.is_error else "result"
-                piece_text = _dense(shortened(redact(_plain(result.content)), MAX_RESULT))
+                piece_text = _dense(shorten(redact(_plain(result.content)), MAX_RESULT))
                 pieces.append(Piece(text=f"[{tag}] {piece_text}", is_output=True))
             case _:
                 pass
     return pieces
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Return the beginning and the end of a long text, with a note on the omitted characters."""
     if len(text) <= most:
         return text
@@ -94,5 +94,5 @@ def _arguments(arguments: Json, redact: Callable[[str], str]) -> str:
     pairs = []
     for name, value in arguments.items():
         value_text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        pairs.append(f"{name}={shortened(redact(value_text), MAX_ARGUMENT)}")
-    return _dense(shortened("; ".join(pairs), MAX_CALL))
+        pairs.append(f"{name}={shorten(redact(value_text), MAX_ARGUMENT)}")
+    return _dense(shorten("; ".join(pairs), MAX_CALL))

@@ -87,8 +87,8 @@ async def page_of(fetched: Fetched, *, raw: bool = False) -> Page:
             f"{fetched.url} is binary ({kind}, {size}); download it with bash to look into it."
         )
     is_json = kind == "application/json" or kind.endswith("+json")
-    text = decoded(fetched)
-    return _text(page, indented(text) if is_json and not raw else text)
+    text = decode(fetched)
+    return _text(page, indent_json(text) if is_json and not raw else text)
 
 
 def media_type(fetched: Fetched) -> str:
@@ -115,7 +115,7 @@ _UNKNOWN = "application/octet-stream"
 NOTEBOOK = "application/x-ipynb+json"
 
 
-def decoded(fetched: Fetched) -> str:
+def decode(fetched: Fetched) -> str:
     """The text, decoded by byte order mark, charset of the server, or UTF-8."""
     data = fetched.body
     named = _CHARSET.search(fetched.content_type)
@@ -130,7 +130,7 @@ def decoded(fetched: Fetched) -> str:
         return data.decode("utf-8", "replace")
 
 
-def indented(text: str) -> str:
+def indent_json(text: str) -> str:
     """JSON on several lines, so that parts of it can be read; other texts unchanged."""
     if text.count("\n") > len(text) // 200:
         return text

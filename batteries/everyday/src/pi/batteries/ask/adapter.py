@@ -89,7 +89,7 @@ class AskAnswer(Record):
         return fields
 
 
-def problem(questions: Sequence[AskQuestion]) -> str:
+def find_problem(questions: Sequence[AskQuestion]) -> str:
     """Return why the questions cannot be asked; empty if they can."""
     ids = [question.id for question in questions]
     if len(set(ids)) < len(ids):
@@ -206,7 +206,7 @@ class Asking:
         """Ask all questions; if the user closes one of them, the rest is not asked."""
         if not self._pi.context.has_ui:
             raise ToolFailed("No user can answer here. Decide yourself, and say what you assumed.")
-        if error := problem(params.questions):
+        if error := find_problem(params.questions):
             raise ToolFailed(error)
         answers: list[AskAnswer] = []
         count = len(params.questions)

@@ -362,7 +362,7 @@ class SessionMemory:
     def index(self) -> str:
         """Return the section of the prompt: the titles of the notes."""
         if self._index is None:
-            self._index = listed(self.notes.all())
+            self._index = index_text(self.notes.all())
         return self._index
 
     def compacting(
@@ -436,7 +436,7 @@ class SessionMemory:
             yield CheckResult(level=level, topic="memory", text=text)
 
 
-def listed(notes: Sequence[Note]) -> str:
+def index_text(notes: Sequence[Note]) -> str:
     """Return the index for the prompt; empty without notes."""
     if not notes:
         return ""

@@ -187,7 +187,7 @@ class GitHubCalls:
             raise ToolFailed(HEADLESS.format(action=params.action))
         params, row = await operations.prepare(params)
         if params.action == "pr_merge":
-            params = replace(params, ref=str(texts.at(row, "head", "sha") or ""))
+            params = replace(params, ref=str(texts.member_at(row, "head", "sha") or ""))
         if not is_guarded:
             async with self._dialog:
                 text = question(params, row, repository)

@@ -330,6 +330,6 @@ def _late(query: ApiRequest, seconds: float) -> str:
     return text
 
 
-def words(values: Sequence[str]) -> str:
+def join_values(values: Sequence[str]) -> str:
     """A list of values as a parameter: separated by commas."""
     return ",".join(value.strip() for value in values if value.strip())

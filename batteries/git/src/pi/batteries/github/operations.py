@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from pi.batteries.github import texts
-from pi.batteries.github.client import DIFF, ApiRequest, GitHubClient, words
+from pi.batteries.github.client import DIFF, ApiRequest, GitHubClient, join_values
 from pi.batteries.github.repositories import Repository
 from pi.extension import Json, Meta, Record, ToolFailed, replace
 
@@ -117,7 +117,7 @@ class Operations:
         return GitHubResult(text=texts.repository(await self._object(ApiRequest(path=self._base))))
 
     async def _issue_list(self, params: GhParams) -> GitHubResult:
-        filters = {"state": params.state, "labels": words(params.labels)}
+        filters = {"state": params.state, "labels": join_values(params.labels)}
         rows, more = await self._client.rows(
             self._request_at("issues", **filters), params.limit, page=params.page
         )
@@ -214,7 +214,7 @@ class Operations:
         sha = params.ref
         if params.number is not None:
             row = await self._object(self._request_at(f"pulls/{params.number}"))
-            sha = str(texts.at(row, "head", "sha") or "")
+            sha = str(texts.member_at(row, "head", "sha") or "")
         if not sha:
             raise ToolFailed("pr_checks needs number or ref.")
         commit = f"commits/{quote(sha, safe='')}"

@@ -170,10 +170,10 @@ def mime_bundle(value: Any) -> dict[str, Any]:
                 bundle[kind] = result
     if "text/plain" not in bundle:
         bundle["text/plain"] = repr(value)
-    return encoded(bundle)
+    return encode_bundle(bundle)
 
 
-def encoded(bundle: dict[str, Any]) -> dict[str, Any]:
+def encode_bundle(bundle: dict[str, Any]) -> dict[str, Any]:
     """The bundle with bytes as base64, and texts without lone surrogates."""
     texts: dict[str, Any] = {}
     for kind, data in bundle.items():
@@ -254,7 +254,7 @@ class CellRunner:
         """Display values richly, or bundles by MIME type. Available to cells, as in IPython."""
         for value in values:
             try:
-                data = encoded(value) if raw else mime_bundle(value)
+                data = encode_bundle(value) if raw else mime_bundle(value)
             except Exception:
                 traceback.print_exc()
                 data = {"text/plain": object.__repr__(value)}
@@ -267,7 +267,7 @@ class CellRunner:
             figure, png = pyplot.figure(number), io.BytesIO()  # type: ignore[union-attr]
             figure.savefig(png, format="png", bbox_inches="tight")
             data = {"image/png": png.getvalue(), "text/plain": str(figure)}
-            self._output.send({"type": "display", "data": encoded(data)})
+            self._output.send({"type": "display", "data": encode_bundle(data)})
             pyplot.close(figure)  # type: ignore[union-attr]
 
     def _evaluate(self, code: str) -> None:
@@ -327,7 +327,7 @@ class CellRunner:
         sys.displayhook, sys.excepthook = hooks
 
         def publish(data: dict[str, Any], *_: Any, **__: Any) -> None:
-            self._output.send({"type": "display", "data": encoded(data)})
+            self._output.send({"type": "display", "data": encode_bundle(data)})
 
         shell.display_pub.publish = publish
         self._shell = shell

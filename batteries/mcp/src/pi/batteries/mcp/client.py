@@ -146,7 +146,7 @@ class Client:
             if error.status >= 500:
                 raise
             return None
-        info = protocol.discovered(result)
+        info = protocol.parse_discovery(result)
         if info is not None:
             self._meta = meta
             self._transport.connected(info)
@@ -167,7 +167,9 @@ class Client:
     async def _initialize(self) -> ServerInfo:
         host = self._host
         params = protocol.initialize_params(host.version, host.capabilities())
-        info = protocol.initialized(host.name, await self.request("initialize", params, meta={}))
+        info = protocol.parse_initialisation(
+            host.name, await self.request("initialize", params, meta={})
+        )
         self._meta = {}
         self._transport.connected(info)
         await self.notify("notifications/initialized")

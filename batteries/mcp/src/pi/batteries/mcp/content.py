@@ -37,7 +37,7 @@ def call_result(result: Json, limits: Limits) -> tuple[LimitedResult, bool]:
     structured = result.get("structuredContent")
     if structured is not None and not _repeats(blocks, structured):
         blocks.append(Text(text=_json(_without_repeated(blocks, structured))))
-    return limited(blocks, limits), result.get("isError") is True
+    return limit_blocks(blocks, limits), result.get("isError") is True
 
 
 def content_blocks(block: Any) -> list[Text | Image]:
@@ -72,7 +72,7 @@ def resource_blocks(resource: Json) -> list[Text | Image]:
             return [Text(text=f"[{uri}: empty]")]
 
 
-def limited(blocks: list[Text | Image], limits: Limits) -> LimitedResult:
+def limit_blocks(blocks: list[Text | Image], limits: Limits) -> LimitedResult:
     """The blocks, truncated to the limits."""
     texts = [block.text for block in blocks if isinstance(block, Text)]
     if sum(map(len, texts)) <= limits.characters and len(blocks) - len(texts) <= limits.pictures:

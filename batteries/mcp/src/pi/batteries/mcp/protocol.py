@@ -281,7 +281,7 @@ def response_error(server: str, error: Any) -> RpcError:
     )
 
 
-def discovered(result: Json) -> ServerInfo | None:
+def parse_discovery(result: Json) -> ServerInfo | None:
     """The server that answered ``server/discover``; ``None`` if it is not a modern one."""
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or MODERN not in versions:
@@ -290,7 +290,7 @@ def discovered(result: Json) -> ServerInfo | None:
     return _info("modern", MODERN, result, meta.get(f"{META}serverInfo"))
 
 
-def initialized(server: str, result: Json) -> ServerInfo:
+def parse_initialisation(server: str, result: Json) -> ServerInfo:
     """The server that answered ``initialize``. Raises ``BadMessage`` for an unknown version."""
     version = result.get("protocolVersion")
     if version not in HANDSHAKE:

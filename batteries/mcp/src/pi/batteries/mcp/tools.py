@@ -159,7 +159,7 @@ class SessionTools:
             return make_tool(
                 name=name,
                 label=f"{server.name}: {one_line(tool.title or tool.name)}",
-                description=described(server, tool),
+                description=describe_tool(server, tool),
                 params=parameters,
                 run=run,
                 # Hints of the server such as readOnlyHint are not trusted.
@@ -258,7 +258,7 @@ class SessionTools:
     def _activate_matches(self, query: str) -> ToolResult:
         """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
         offers = {name: offer[:2] for name, (offer, _) in self._registered.items()}
-        names = ranked(query, {name: _searched_texts(*offer) for name, offer in offers.items()})
+        names = rank_names(query, {name: _searched_texts(*offer) for name, offer in offers.items()})
         if not names:
             raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
         for name in names:
@@ -269,7 +269,7 @@ class SessionTools:
         return ToolResult.of(text, details={"tools": names})
 
 
-def described(server: McpServer, tool: ToolInfo) -> str:
+def describe_tool(server: McpServer, tool: ToolInfo) -> str:
     """The description for the model, with the name of the server."""
     text = neutralise(tool.description).strip() or tool.title or tool.name
     if len(text) > MAX_DESCRIPTION:
@@ -312,7 +312,7 @@ def tokens(tool: ToolInfo) -> int:
     return (size + len(json.dumps(tool.input_schema))) // content.CHARACTERS_PER_TOKEN + 20
 
 
-def ranked(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
+def rank_names(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     """The best matching names, exact names first. ``texts`` has title and description by name."""
     terms = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
     exact = [name for name in query.replace(",", " ").split() if name in texts]

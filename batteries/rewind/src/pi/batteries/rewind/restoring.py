@@ -131,7 +131,7 @@ def put_all(history: History, changes: Sequence[PathChange]) -> None:
         if is_folder(history.look(change.path)):
             _chmod(history, change, stat.S_IRWXU)  # its files must be writable until the end
     batch = _Batch(history)
-    for change in ordered(changes):
+    for change in order_changes(changes):
         # ``ordered`` puts files last: no other change depends on a file that waits in the batch.
         if change.new is None or change.new.kind != "file" or not batch.add(change, change.new):
             _put(history, change)
@@ -193,7 +193,7 @@ def _chmod(history: History, change: PathChange, more: int = 0) -> None:
         raise _failure(change, error) from error
 
 
-def ordered(changes: Sequence[PathChange]) -> list[PathChange]:
+def order_changes(changes: Sequence[PathChange]) -> list[PathChange]:
     """Removals, inner paths first; then new folders, outer ones first; then files and links."""
     removed = [change for change in changes if change.new is None or _changes_kind(change)]
     inside_out = sorted(removed, key=lambda change: (is_folder(change.old), change.path.count("/")))

@@ -114,9 +114,9 @@ def read_path(path: Path, *, max_bytes: int) -> Reading | None:
             continue
         except OSError as error:
             if error.errno not in _NOTHING:
-                return unsaved(path.lstat())  # not readable
+                return unsaved_reading(path.lstat())  # not readable
     try:
-        return unsaved(path.lstat())
+        return unsaved_reading(path.lstat())
     except OSError:
         return None
 
@@ -141,7 +141,7 @@ def _read(path: Path, max_bytes: int) -> Reading | None:
     return _read_file(path, status, max_bytes) if stat.S_ISREG(status.st_mode) else None
 
 
-def unsaved(status: os.stat_result) -> Reading:
+def unsaved_reading(status: os.stat_result) -> Reading:
     """A file whose content is not saved. Its next change is still noticed."""
     hash = f"{UNSAVED}{status.st_size}-{status.st_mtime_ns}"
     mode = stat.S_IMODE(status.st_mode)
@@ -153,7 +153,7 @@ def unsaved(status: os.stat_result) -> Reading:
 def _read_file(path: Path, status: os.stat_result, max_bytes: int) -> Reading:
     """The content and its stamp. Raises ``_ChangedMeanwhile``."""
     if status.st_size > max_bytes:
-        return unsaved(status)
+        return unsaved_reading(status)
     fd = os.open(path, _FLAGS)
     try:
         before = os.fstat(fd)
@@ -165,7 +165,7 @@ def _read_file(path: Path, status: os.stat_result, max_bytes: int) -> Reading:
     finally:
         os.close(fd)
     if len(data) > max_bytes:
-        return unsaved(after)
+        return unsaved_reading(after)
     if stamp_of(before) != stamp_of(after) or len(data) != after.st_size:
         raise _ChangedMeanwhile
     hash = hashlib.sha256(data).hexdigest()

@@ -22,7 +22,13 @@ from pi.batteries.hooks.definitions import (
     missing_script,
     project_files,
 )
-from pi.batteries.hooks.outcomes import Outcome, failed, from_process, from_text, from_verdict
+from pi.batteries.hooks.outcomes import (
+    Outcome,
+    failed_outcome,
+    from_process,
+    from_text,
+    from_verdict,
+)
 from pi.coding.claude_tools import claude_call
 from pi.extension import (
     UNSET,
@@ -134,12 +140,12 @@ def _is_text(block: object) -> bool:
     return isinstance(block, dict) and isinstance(block.get("text"), str)
 
 
-def filled(value: Any, payload: Json) -> Any:
+def fill_variables(value: Any, payload: Json) -> Any:
     """Return a value with variables such as ``${tool_input.file_path}`` replaced."""
     if isinstance(value, dict):
-        return {name: filled(member, payload) for name, member in value.items()}
+        return {name: fill_variables(member, payload) for name, member in value.items()}
     if isinstance(value, list):
-        return [filled(member, payload) for member in value]
+        return [fill_variables(member, payload) for member in value]
     if not isinstance(value, str) or "${" not in value:
         return value
     begin, *parts = value.split("${")
@@ -225,13 +231,15 @@ class HookRunner:
             async with asyncio.timeout(hook.timeout):
                 return await kinds[hook.type](hook, payload)
         except TimeoutError:
-            return failed(hook, f"did not end within {hook.timeout:g} seconds and was stopped")
+            return failed_outcome(
+                hook, f"did not end within {hook.timeout:g} seconds and was stopped"
+            )
         except PiError as error:
-            return failed(hook, "failed", error.message)
+            return failed_outcome(hook, "failed", error.message)
 
     async def _command(self, hook: HookDefinition, payload: Json) -> Outcome:
         if (script := missing_script(hook, self._places)) is not None:
-            return failed(hook, f"was not run: {script} does not exist")
+            return failed_outcome(hook, f"was not run: {script} does not exist")
         if isinstance(hook.options.get("args"), list):
             argv = command_words(hook, self._pi.context.cwd)
         else:
@@ -256,9 +264,9 @@ class HookRunner:
                 limit=MAX_RESPONSE_BYTES,
             )
         except HttpError as error:
-            return failed(hook, "could not be reached", error.message)
+            return failed_outcome(hook, "could not be reached", error.message)
         if not 200 <= response.status < 300:
-            return failed(hook, f"answered with status {response.status}")
+            return failed_outcome(hook, f"answered with status {response.status}")
         return from_text(hook, response.body.decode("utf-8", "replace"))
 
     def _headers(self, hook: HookDefinition) -> dict[str, str]:
@@ -279,7 +287,9 @@ class HookRunner:
             _question(hook, payload), model=self._model(hook), system=VERDICT
         )
         if answer.stop_reason not in ("stop", "length"):
-            return failed(hook, "got no answer", str(answer.error_message or answer.stop_reason))
+            return failed_outcome(
+                hook, "got no answer", str(answer.error_message or answer.stop_reason)
+            )
         return from_verdict(hook, answer.text)
 
     async def _agent(self, hook: HookDefinition, payload: Json) -> Outcome:
@@ -312,12 +322,12 @@ class HookRunner:
         names = (tool.name for tool in self._pi.get_all_tools())
         name = next((name for name in names if tool_matches(written, name)), None)
         if name is None:
-            return failed(hook, f"was not run: there is no tool {written}")
+            return failed_outcome(hook, f"was not run: there is no tool {written}")
         template = hook.options.get("input")
-        arguments = filled(template, payload) if isinstance(template, dict) else {}
+        arguments = fill_variables(template, payload) if isinstance(template, dict) else {}
         result = await self._pi.call_tool(name, arguments)
         text = "\n".join(block.text for block in result.content if isinstance(block, Text))
-        return failed(hook, "failed", text) if result.is_error else from_text(hook, text)
+        return failed_outcome(hook, "failed", text) if result.is_error else from_text(hook, text)
 
     def _model(self, hook: HookDefinition) -> str | None:
         """Return the model of a hook; ``None``, the session's model, if it names no known one."""

@@ -45,20 +45,20 @@ def from_process(
 ) -> Outcome:
     """Return the outcome of a program by its exit code and output."""
     if timed_out:
-        return failed(hook, f"did not end within {hook.timeout:g} seconds and was stopped")
+        return failed_outcome(hook, f"did not end within {hook.timeout:g} seconds and was stopped")
     if code == BLOCKING_EXIT:
         # A hook may block without a reason: the model should at least see that it was a hook.
         reason = err.strip() or f"A {hook.event} hook blocked this without giving a reason."
         return Outcome(blocks=True, reason=_short(reason))
     if code in _NOT_FOUND:
-        return failed(hook, f"was not found or cannot be executed (exit code {code})", err)
+        return failed_outcome(hook, f"was not found or cannot be executed (exit code {code})", err)
     if code != 0:
         ended = "was ended by a signal" if code is None else f"failed with exit code {code}"
-        return failed(hook, ended, err)
+        return failed_outcome(hook, ended, err)
     return from_text(hook, out)
 
 
-def failed(hook: HookDefinition, reason: str, details: str = "") -> Outcome:
+def failed_outcome(hook: HookDefinition, reason: str, details: str = "") -> Outcome:
     """Return the outcome of a hook that did not work."""
     label = one_line(hook.label)[:_MAX_SHOWN]
     more = one_line(details.strip())[:_MAX_SHOWN]
@@ -74,7 +74,7 @@ def from_text(hook: HookDefinition, text: str) -> Outcome:
         try:
             data = msgspec.json.decode(text)
         except msgspec.DecodeError as error:
-            return failed(hook, f"printed invalid JSON ({error})")
+            return failed_outcome(hook, f"printed invalid JSON ({error})")
         return from_json(hook, data)
     if text and hook.event in PLAIN_CONTEXT:
         return Outcome(context=(_short(text),))
@@ -122,16 +122,16 @@ def from_verdict(hook: HookDefinition, text: str) -> Outcome:
     try:
         verdict = msgspec.json.decode(text[begin : end + 1])
     except msgspec.DecodeError:
-        return failed(hook, "was answered without a verdict", text)
+        return failed_outcome(hook, "was answered without a verdict", text)
     if not isinstance(verdict, dict) or not isinstance(verdict.get("ok"), bool):
-        return failed(hook, "was answered without a verdict", text)
+        return failed_outcome(hook, "was answered without a verdict", text)
     if verdict["ok"]:
         return Outcome()
     reason = _text(verdict, "reason") or "The condition of a hook is not met."
     return Outcome(blocks=True, reason=_short(reason))
 
 
-def merged(outcomes: Iterable[Outcome]) -> Outcome:
+def merge_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
     """Merge the outcomes of hooks that ran concurrently; the strictest decision wins."""
     total = Outcome()
     for outcome in outcomes:

@@ -24,7 +24,7 @@ from pi.batteries.hooks.definitions import (
     parse_settings,
 )
 from pi.batteries.hooks.execution import HookRunner, HookSession
-from pi.batteries.hooks.outcomes import Outcome, merged
+from pi.batteries.hooks.outcomes import Outcome, merge_outcomes
 from pi.extension import ExtensionAPI, Json, SpawnRequest, Where, one_line, replace
 
 ENV_FILE = "CLAUDE_ENV_FILE"
@@ -197,7 +197,7 @@ class SessionHooks:
                 self._pi.scope.spawn(self._in_background(hook, payload), name=f"{event} hook")
             else:
                 waiting.append(self._run(hook, payload))
-        outcome = merged(await asyncio.gather(*waiting))
+        outcome = merge_outcomes(await asyncio.gather(*waiting))
         for notice in outcome.notices:
             self.report(notice)
         return outcome
@@ -216,7 +216,7 @@ class SessionHooks:
             return await self.runner.run(hook, payload)
 
     async def _in_background(self, hook: HookDefinition, payload: Json) -> None:
-        outcome = merged([await self._run(hook, payload)])
+        outcome = merge_outcomes([await self._run(hook, payload)])
         for notice in outcome.notices:
             self.report(notice)
         await self.add_context(outcome)

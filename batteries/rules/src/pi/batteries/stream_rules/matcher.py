@@ -41,7 +41,7 @@ class RuleMatcher:
     def __bool__(self) -> bool:
         return bool(self._rows)
 
-    def found(self, text: bytes, start: int, *, is_whole: bool) -> list[StreamRule]:
+    def find_matches(self, text: bytes, start: int, *, is_whole: bool) -> list[StreamRule]:
         """The rules that match at or after ``start``.
 
         Unless ``is_whole``, matches that more text could undo do not count.
@@ -55,14 +55,14 @@ class RuleMatcher:
                 rules[rule.name] = rule
         return [*rules.values()]
 
-    def whole(self, text: str) -> list[StreamRule]:
+    def match_text(self, text: str) -> list[StreamRule]:
         """The rules that match a complete text."""
-        return self.found(encoded(text), 0, is_whole=True)
+        return self.find_matches(encoded(text), 0, is_whole=True)
 
     def new(self, added: str, removed: str, *, is_whole: bool) -> list[StreamRule]:
         """The rules that match more often in ``added`` than in the text that it replaces."""
         text = encoded(added)
-        rules = self.found(text, 0, is_whole=is_whole)
+        rules = self.find_matches(text, 0, is_whole=is_whole)
         if not rules or not removed:
             return rules
         before = encoded(removed)
@@ -107,7 +107,7 @@ class GrowingText:
         self.parts.clear()
         self.room = BATCH
         # The first byte of a cut text is only context, for ``^`` and ``\\b``.
-        rules = self._matcher.found(text, 1 if self._is_cut else 0, is_whole=False)
+        rules = self._matcher.find_matches(text, 1 if self._is_cut else 0, is_whole=False)
         if len(text) > OVERLAP:
             text, self._is_cut = text[-OVERLAP:], True
         self._tail = text

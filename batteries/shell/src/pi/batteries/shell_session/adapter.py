@@ -104,11 +104,11 @@ def extension(pi: ExtensionAPI) -> None:
         text = DESCRIPTION + (IN_SESSION if pi.settings.get("bash.session") else IN_OWN_SHELL)
         # For permissions: where a search without a path takes place.
         pi.provide("shell-folder", bash)
-        pi.wrap_tool("bash", bash.run, params=widened, description=lambda own: text)
+        pi.wrap_tool("bash", bash.run, params=widen_parameters, description=lambda own: text)
         pi.wrap_spawn(bash.overridden, ["bash"], at="first")
 
 
-def widened(schema: Json) -> Json:
+def widen_parameters(schema: Json) -> Json:
     """The parameters of ``bash`` with those of the extended tool."""
     return {**schema, "properties": {**schema.get("properties", {}), **PARAMETERS}}
 

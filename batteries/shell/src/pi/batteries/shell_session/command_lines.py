@@ -142,7 +142,7 @@ def find_interception(
     """Return why a command is rejected; ``None`` if no rule of an active tool matches."""
     if len(command) > MAX_INTERCEPTED:
         return None
-    forms = dict.fromkeys((command, normalised(command)))
+    forms = dict.fromkeys((command, normalise(command)))
     for rule in rules:
         if rule.tool in tools and any(_matches(rule.pattern, form) for form in forms):
             return f"Blocked: {rule.message}\n\nOriginal command: {command}"
@@ -162,7 +162,7 @@ _PROGRAM = re.compile(
 )
 
 
-def normalised(command: str) -> str:
+def normalise(command: str) -> str:
     """Return a command without leading ``cd``, assignments, wrappers and the path of its program.
 
     ``cd src && LC_ALL=C command /bin/cat f`` becomes ``cat f``.

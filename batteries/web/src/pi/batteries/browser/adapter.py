@@ -145,7 +145,7 @@ class BrowserOperator:
         try:
             async with asyncio.timeout(params.seconds):
                 content = await self._act(browser, tab, params)
-                url, title = await tab.place()
+                url, title = await tab.read_location()
         except TimeoutError as error:
             raise ToolFailed(_timed_out(params) + _tail(browser, tab)) from error
         except ToolFailed as error:
@@ -198,7 +198,7 @@ class BrowserOperator:
                 await tab.open(url)
             except NavigationFailed as error:
                 failure = error.message
-            refused = _refused_page(browser, await tab.place(), url, failed=bool(failure))
+            refused = _refused_page(browser, await tab.read_location(), url, failed=bool(failure))
             if refused is None and failure:
                 download = " It is a download, which is refused, or has no content."
                 why = failure + "." + (download if failure == "net::ERR_ABORTED" else "")

@@ -255,7 +255,7 @@ class Observed:
 
     def note(self, text: str) -> None:
         """Add a note for the model to the next result."""
-        self._notes.append(shortened(text))
+        self._notes.append(shorten(text))
 
     def take_notes(self) -> list[str]:
         """The notes since the last call."""
@@ -298,7 +298,7 @@ class Observed:
         self._log(str(entry["level"]), str(entry["text"]), is_error=entry["level"] == "error")
 
     def _log(self, level: str, text: str, *, is_error: bool) -> None:
-        line = shortened(f"{level}: {text}")
+        line = shorten(f"{level}: {text}")
         self.console.append(line)
         if is_error:
             self._new.append(f"console {line}")
@@ -324,7 +324,7 @@ class Observed:
         self._urls.pop(params["requestId"], None)
 
     def _fail(self, request: str, reason: str, otherwise: str) -> None:
-        line = shortened(f"{self._urls.get(request, otherwise)}: {reason}")
+        line = shorten(f"{self._urls.get(request, otherwise)}: {reason}")
         self.failed_requests.append(line)
         self._new.append(f"network {line}")
 
@@ -335,7 +335,7 @@ def exception_text(details: dict[str, Any]) -> str:
     return str(exception.get("description") or exception.get("value") or details.get("text", ""))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """One line of limited length."""
     line = one_line(text)
     return line if len(line) <= MAX_LENGTH else f"{line[:MAX_LENGTH]}…"

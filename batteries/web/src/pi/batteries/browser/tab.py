@@ -292,7 +292,7 @@ class Tab:
             raise ToolFailed(f"No element matches {selector!r}. Get the tree to see the page.")
         return str(result["result"]["objectId"])
 
-    async def place(self) -> tuple[str, str]:
+    async def read_location(self) -> tuple[str, str]:
         """Address and title of the page."""
         history = await self._call("Page.getNavigationHistory")
         entry = history["entries"][history["currentIndex"]]

@@ -28,11 +28,11 @@ from pi.batteries.web_search.search import (
     SearchResponse,
     Source,
     as_json,
-    at,
     cut,
     explain,
     rows_at,
     text_at,
+    value_at,
 )
 from pi.extension import (
     BeforeAgentStartEvent,
@@ -493,7 +493,9 @@ def retry_after(value: str, now: float) -> float | None:
 
 def _stated_delay(body: Any) -> float | None:
     """The delay in the body of a Google error."""
-    for detail in rows_at(body, "error", "details") or rows_at(at(body, 0), "error", "details"):
+    for detail in rows_at(body, "error", "details") or rows_at(
+        value_at(body, 0), "error", "details"
+    ):
         if match := _DURATION.fullmatch(text_at(detail, "retryDelay")):
             return float(match[1])
     return None

@@ -181,11 +181,11 @@ def _without_empty(**values: Any) -> dict[str, Any]:
 
 def text_at(value: Any, *path: str | int) -> str:
     """The text at a path of keys and indexes; empty if there is none."""
-    text = at(value, *path)
+    text = value_at(value, *path)
     return text if isinstance(text, str) else ""
 
 
-def at(value: Any, *path: str | int) -> Any:
+def value_at(value: Any, *path: str | int) -> Any:
     """The value at a path of keys and indexes; ``None`` if there is none."""
     for step in path:
         if isinstance(step, str) and isinstance(value, Mapping):
@@ -199,14 +199,14 @@ def at(value: Any, *path: str | int) -> Any:
 
 def rows_at(value: Any, *path: str | int) -> list[Mapping[str, Any]]:
     """The objects of the list at a path."""
-    member = at(value, *path)
+    member = value_at(value, *path)
     rows = member if isinstance(member, list) else []
     return [row for row in rows if isinstance(row, Mapping)]
 
 
 def numbers_at(value: Any, **names: str) -> dict[str, int]:
     """Counters of an object, renamed: ``names`` maps our names to theirs."""
-    counts = {ours: at(value, theirs) for ours, theirs in names.items()}
+    counts = {ours: value_at(value, theirs) for ours, theirs in names.items()}
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
@@ -217,7 +217,7 @@ def object_of(provider: str, body: Any) -> Mapping[str, Any]:
     return body
 
 
-def listed(rows: Iterable[Source], result_count: int | None = None) -> tuple[Source, ...]:
+def unique_sources(rows: Iterable[Source], result_count: int | None = None) -> tuple[Source, ...]:
     """The sources with an address, each once, at most ``result_count``."""
     sources: dict[str, Source] = {}
     for row in rows:

@@ -16,12 +16,12 @@ from pi.batteries.web_search.search import (
     SearchReply,
     SearchResponse,
     Source,
-    at,
-    listed,
     numbers_at,
     object_of,
     rows_at,
     text_at,
+    unique_sources,
+    value_at,
 )
 
 INSTRUCTIONS = """\
@@ -74,12 +74,12 @@ def _read_anthropic(reply: SearchReply, query: Query, account: Account) -> Searc
                 sources += map(_anthropic_source, rows_at(block, "content"))
             case _:
                 continue
-    searches = at(body, "usage", "server_tool_use", "web_search_requests")
+    searches = value_at(body, "usage", "server_tool_use", "web_search_requests")
     usage = numbers_at(body.get("usage"), inputTokens="input_tokens", outputTokens="output_tokens")
     return SearchResponse(
         provider="anthropic",
         answer="".join(texts).strip(),
-        sources=listed(sources, query.result_count),
+        sources=unique_sources(sources, query.result_count),
         citations=tuple(dict.fromkeys(citation for citation in citations if citation.url)),
         search_queries=tuple(queries),
         usage=usage | ({"searchRequests": searches} if isinstance(searches, int) else {}),
@@ -130,11 +130,11 @@ def _read_gemini(reply: SearchReply, query: Query, account: Account) -> SearchRe
     for event in _events("gemini", reply):
         parts = rows_at(event, "candidates", 0, "content", "parts")
         texts += [text_at(part, "text") for part in parts if part.get("thought") is not True]
-        grounding = at(event, "candidates", 0, "groundingMetadata")
+        grounding = value_at(event, "candidates", 0, "groundingMetadata")
         chunks += rows_at(grounding, "groundingChunks")
         supports += rows_at(grounding, "groundingSupports")
-        queries |= dict.fromkeys(q for q in at(grounding, "webSearchQueries") or () if q)
-        counted = at(event, "usageMetadata")
+        queries |= dict.fromkeys(q for q in value_at(grounding, "webSearchQueries") or () if q)
+        counted = value_at(event, "usageMetadata")
         usage |= numbers_at(
             counted, inputTokens="promptTokenCount", outputTokens="candidatesTokenCount"
         )
@@ -148,13 +148,13 @@ def _read_gemini(reply: SearchReply, query: Query, account: Account) -> SearchRe
     citations = (
         Citation(url=pages[n].url, title=pages[n].title, text=text_at(support, "segment", "text"))
         for support in supports
-        for n in at(support, "groundingChunkIndices") or ()
+        for n in value_at(support, "groundingChunkIndices") or ()
         if isinstance(n, int) and 0 <= n < len(pages)
     )
     return SearchResponse(
         provider="gemini",
         answer="".join(texts).strip(),
-        sources=listed(pages, query.result_count),
+        sources=unique_sources(pages, query.result_count),
         citations=tuple(dict.fromkeys(citations)),
         search_queries=tuple(queries),
         usage=usage,
@@ -197,7 +197,7 @@ def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchRes
     for event in _events("codex", reply):
         match event.get("type"):
             case "response.output_item.done":
-                item = at(event, "item")
+                item = value_at(event, "item")
                 if query_text := text_at(item, "action", "query"):
                     queries.append(query_text)
                 for part in rows_at(item, "content"):
@@ -208,7 +208,7 @@ def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchRes
                         if note.get("type") == "url_citation"
                     ]
             case "response.completed" | "response.incomplete":
-                response = at(event, "response")
+                response = value_at(event, "response")
             case "response.failed" | "error":
                 raise _codex_failure(event)
             case _:
@@ -218,10 +218,10 @@ def _read_codex(reply: SearchReply, query: Query, account: Account) -> SearchRes
     return SearchResponse(
         provider="codex",
         answer=answer,
-        sources=listed(sources or linked_sources(answer), query.result_count),
+        sources=unique_sources(sources or linked_sources(answer), query.result_count),
         search_queries=tuple(queries),
         usage=numbers_at(
-            at(response, "usage"), inputTokens="input_tokens", outputTokens="output_tokens"
+            value_at(response, "usage"), inputTokens="input_tokens", outputTokens="output_tokens"
         ),
         model=text_at(response, "model"),
         request_id=text_at(response, "id"),
@@ -273,7 +273,7 @@ def _follow_kimi(call: SearchCall, reply: SearchReply) -> SearchCall | None:
     The server has searched already. The arguments of the tool call are the result, in a form that
     only the server can read: they are sent back unchanged.
     """
-    choice = at(reply.body, "choices", 0)
+    choice = value_at(reply.body, "choices", 0)
     used = rows_at(choice, "message", "tool_calls")
     has_searched = text_at(choice, "finish_reason") == "tool_calls" and bool(used)
     if not has_searched or "tools" not in call.body:
@@ -287,7 +287,7 @@ def _follow_kimi(call: SearchCall, reply: SearchReply) -> SearchCall | None:
         }
         for call in used
     ]
-    message = {**at(choice, "message"), "role": "assistant"}
+    message = {**value_at(choice, "message"), "role": "assistant"}
     body = {**call.body, "messages": [*call.body["messages"], message, *results]}
     if sum(message["role"] == "tool" for message in body["messages"]) >= MAX_KIMI_SEARCHES:
         del body["tools"]
@@ -300,7 +300,7 @@ def _read_kimi(reply: SearchReply, query: Query, account: Account) -> SearchResp
     return SearchResponse(
         provider="kimi",
         answer=answer,
-        sources=listed(linked_sources(answer), query.count(10, 20)),
+        sources=unique_sources(linked_sources(answer), query.count(10, 20)),
         usage=numbers_at(
             body.get("usage"), inputTokens="prompt_tokens", outputTokens="completion_tokens"
         ),

@@ -17,11 +17,11 @@ from pi.batteries.web_search.search import (
     SearchReply,
     SearchResponse,
     Source,
-    at,
-    listed,
     numbers_at,
     rows_at,
     text_at,
+    unique_sources,
+    value_at,
 )
 
 MODEL, MAX_TOKENS, TEMPERATURE, SEARCH_RESULTS = "sonar-pro", 8192, 0.2, 20
@@ -66,7 +66,7 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
     last: dict[str, Any] = {}
     finished = False
     for event in events:
-        choice = at(event, "choices", 0)
+        choice = value_at(event, "choices", 0)
         texts.append(text_at(choice, "delta", "content") or text_at(choice, "message", "content"))
         finished = finished or bool(text_at(choice, "finish_reason"))
         last |= {name: value for name, value in event.items() if value}
@@ -81,7 +81,7 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
         )
         for row in rows_at(last, "search_results")
     ]
-    cited = [url for url in at(last, "citations") or () if isinstance(url, str)]
+    cited = [url for url in value_at(last, "citations") or () if isinstance(url, str)]
     titles = {row.url: row.title for row in rows}
     sources = rows or [Source(title=url, url=url) for url in cited]
     usage = numbers_at(
@@ -90,11 +90,11 @@ def _read_api(reply: SearchReply, query: Query, account: Account) -> SearchRespo
     return SearchResponse(
         provider="perplexity",
         answer=_longest(texts),
-        sources=listed(sources, query.limit),
+        sources=unique_sources(sources, query.limit),
         citations=tuple(Citation(url=url, title=titles.get(url, "")) for url in cited),
         related_questions=tuple(
             question
-            for question in at(last, "related_questions") or ()
+            for question in value_at(last, "related_questions") or ()
             if isinstance(question, str)
         ),
         usage=usage,
@@ -159,8 +159,10 @@ def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResp
             blocks[text_at(block, "intended_usage")] = block
     if not (last.get("final") or last.get("final_sse_message")):
         raise SearchFailed("perplexity", "The answer of perplexity ended too early.")
-    written = at(blocks.get("ask_text") or blocks.get("ask_text_0_markdown"), "markdown_block")
-    pieces = [chunk for chunk in at(written, "chunks") or () if isinstance(chunk, str)]
+    written = value_at(
+        blocks.get("ask_text") or blocks.get("ask_text_0_markdown"), "markdown_block"
+    )
+    pieces = [chunk for chunk in value_at(written, "chunks") or () if isinstance(chunk, str)]
     web_rows = rows_at(blocks.get("web_results"), "web_result_block", "web_results")
     older = _older_form(text_at(last, "text"))
     rows = (
@@ -175,7 +177,7 @@ def _read_page(reply: SearchReply, query: Query, account: Account) -> SearchResp
     return SearchResponse(
         provider="perplexity",
         answer=(text_at(written, "answer") or "".join(pieces) or text_at(older, "answer")).strip(),
-        sources=listed(rows, query.limit),
+        sources=unique_sources(rows, query.limit),
         model=text_at(last, "display_model"),
         request_id=text_at(last, "uuid"),
         auth_mode="anonymous" if account.kind == "anonymous" else "oauth",

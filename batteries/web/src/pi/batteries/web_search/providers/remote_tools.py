@@ -18,12 +18,12 @@ from pi.batteries.web_search.search import (
     SearchReply,
     SearchResponse,
     Source,
-    at,
     cut,
-    listed,
     object_of,
     rows_at,
     text_at,
+    unique_sources,
+    value_at,
 )
 
 _REFUSED = re.compile(r"argument|parameter|required|invalid (?:input|param)|schema", re.IGNORECASE)
@@ -51,14 +51,14 @@ def tool_result(provider: str, reply: SearchReply) -> str:
     message = next((m for m in messages if "result" in m or "error" in m), None)
     if message is None:
         raise SearchFailed(provider, f"{provider} answered without a JSON-RPC result.")
-    if error := at(message, "error"):
+    if error := value_at(message, "error"):
         text = text_at(error, "message") or "unknown error"
-        refused = at(error, "code") == INVALID_PARAMS or _REFUSED.search(text)
+        refused = value_at(error, "code") == INVALID_PARAMS or _REFUSED.search(text)
         kind = ArgumentsRefused if refused else SearchFailed
         raise kind(provider, f"{provider} refused the search: {cut(text, MAX_ERROR)}")
     parts = rows_at(message, "result", "content")
     text = "\n\n".join(text_at(part, "text") for part in parts).strip()
-    if at(message, "result", "isError") is True:
+    if value_at(message, "result", "isError") is True:
         kind = ArgumentsRefused if _REFUSED.search(text) else SearchFailed
         raise kind(provider, f"{provider} could not search: {cut(text, MAX_ERROR)}")
     return text
@@ -125,7 +125,7 @@ def _read_zai(reply: SearchReply, query: Query, account: Account) -> SearchRespo
     return SearchResponse(
         provider="zai",
         answer="" if rows is not None or sources else text,
-        sources=listed(sources, query.count(10, 50)),
+        sources=unique_sources(sources, query.count(10, 50)),
         request_id=reply.headers.get("x-request-id", ""),
     )
 
@@ -183,7 +183,7 @@ def _read_exa(reply: SearchReply, query: Query, account: Account) -> SearchRespo
 
 
 def _exa_response(rows: Sequence[Source], query: Query, body: Mapping[str, Any]) -> SearchResponse:
-    sources = listed(rows, query.count(10, 100))
+    sources = unique_sources(rows, query.count(10, 100))
     summaries = [row.snippet for row in sources if row.snippet][:ANSWER_SUMMARIES]
     return SearchResponse(
         provider="exa",

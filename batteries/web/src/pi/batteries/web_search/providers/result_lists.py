@@ -16,11 +16,11 @@ from pi.batteries.web_search.search import (
     SearchReply,
     SearchResponse,
     Source,
-    at,
-    listed,
     object_of,
     rows_at,
     text_at,
+    unique_sources,
+    value_at,
 )
 
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
@@ -64,7 +64,7 @@ def _read_tavily(reply: SearchReply, query: Query, account: Account) -> SearchRe
     return SearchResponse(
         provider="tavily",
         answer=text_at(body, "answer"),
-        sources=listed(rows, query.count(5, 20, least=5)),
+        sources=unique_sources(rows, query.count(5, 20, least=5)),
         request_id=text_at(body, "request_id"),
         auth_mode="api_key",
     )
@@ -89,13 +89,13 @@ def _read_brave(reply: SearchReply, query: Query, account: Account) -> SearchRes
             title=text_at(row, "title"),
             url=text_at(row, "url"),
             snippet=" ".join(
-                (text_at(row, "description"), *_texts(at(row, "extra_snippets")))
+                (text_at(row, "description"), *_texts(value_at(row, "extra_snippets")))
             ).strip(),
             published=text_at(row, "page_age") or text_at(row, "age"),
         )
         for row in rows_at(object_of("brave", reply.body), "web", "results")
     )
-    sources = listed(rows, query.count(10, 20))
+    sources = unique_sources(rows, query.count(10, 20))
     return SearchResponse(provider="brave", sources=sources, request_id=_request_id(reply))
 
 
@@ -122,7 +122,7 @@ def _read_jina(reply: SearchReply, query: Query, account: Account) -> SearchResp
         )
         for row in rows_at(object_of("jina", reply.body), "data")
     )
-    return SearchResponse(provider="jina", sources=listed(rows, query.result_count))
+    return SearchResponse(provider="jina", sources=unique_sources(rows, query.result_count))
 
 
 # Parallel -----------------------------------------------------------------------------------------
@@ -147,14 +147,14 @@ def _read_parallel(reply: SearchReply, query: Query, account: Account) -> Search
         Source(
             title=text_at(row, "title"),
             url=text_at(row, "url"),
-            snippet=" ".join(_texts(at(row, "excerpts"))),
+            snippet=" ".join(_texts(value_at(row, "excerpts"))),
             published=text_at(row, "publish_date"),
         )
         for row in rows_at(body, "results")
     )
     return SearchResponse(
         provider="parallel",
-        sources=listed(rows, query.count(10, 40)),
+        sources=unique_sources(rows, query.count(10, 40)),
         request_id=text_at(body, "search_id"),
     )
 
@@ -195,11 +195,11 @@ def _read_kagi(reply: SearchReply, query: Query, account: Account) -> SearchResp
         for kind in ("adjacent_question", "related_search")
         for row in rows_at(body, "data", kind)
     )
-    direct = at(body, "data", "direct_answer", 0)
+    direct = value_at(body, "data", "direct_answer", 0)
     return SearchResponse(
         provider="kagi",
         answer=text_at(direct, "snippet") or text_at(direct, "title"),
-        sources=listed(rows, query.count(10, 40)),
+        sources=unique_sources(rows, query.count(10, 40)),
         related_questions=tuple(filter(None, questions)),
         request_id=text_at(body, "meta", "trace"),
     )
@@ -224,7 +224,7 @@ def _read_synthetic(reply: SearchReply, query: Query, account: Account) -> Searc
         )
         for row in rows_at(object_of("synthetic", reply.body), "results")
     )
-    return SearchResponse(provider="synthetic", sources=listed(rows, query.result_count))
+    return SearchResponse(provider="synthetic", sources=unique_sources(rows, query.result_count))
 
 
 # SearXNG ------------------------------------------------------------------------------------------
@@ -258,8 +258,8 @@ def _read_searxng(reply: SearchReply, query: Query, account: Account) -> SearchR
     )
     return SearchResponse(
         provider="searxng",
-        sources=listed(rows, query.count(10, 20)),
-        related_questions=tuple(_texts(at(body, "suggestions"))),
+        sources=unique_sources(rows, query.count(10, 20)),
+        related_questions=tuple(_texts(value_at(body, "suggestions"))),
     )
 
 
