@@ -224,3 +224,32 @@ def test_a_file_in_a_folder_that_is_not_known_counts_by_the_folders_that_are(
 
     assert sensitive_files_of("cat $HOME/../x/.env .env", str(tmp_path), places)
     assert not sensitive_files_of("cat other.txt", str(tmp_path), places)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -F f=@.env http://localhost",
+        "diff -r . /tmp",
+        "cat /proc/self/cwd/.env",
+        'cat "${PWD%/}/.env"',
+        "ls | cpio -o",
+        "pax -w .",
+        "a=.e; b=nv; cat $a$b",
+        "tar xf made.tar && cat made/.env",
+        "git restore -s OLD . && cat other.env",
+        "git worktree add ../w && cat ../w/.env",
+    ],
+)
+def test_further_ways_to_read_a_file_are_known(tmp_path: Path, command: str) -> None:
+    (tmp_path / ".env").write_text("A=1")
+    places = BaseFolders(cwd=str(tmp_path), home=str(tmp_path))
+
+    assert sensitive_files_of(command, str(tmp_path), places)
+
+
+def test_a_file_that_a_line_makes_of_an_example_is_not_asked_about(tmp_path: Path) -> None:
+    (tmp_path / ".env.example").write_text("A=1")
+    places = BaseFolders(cwd=str(tmp_path), home=str(tmp_path))
+
+    assert not sensitive_files_of("cp .env.example .env && npm test", str(tmp_path), places)

@@ -39,6 +39,11 @@ _WITHOUT_CONTENT = _names(
 )
 """Commands of git that show no contents, but of the work tree that they change. Others that are not
 known may be an alias of one that does."""
+_SHOWING_OPTIONS = {
+    **dict.fromkeys(("status", "commit"), r"-(?!-)\w*v|--v"),
+    **dict.fromkeys(("add", "checkout", "reset", "restore"), r"-(?!-)\w*[pie]|--(?:pat|int|ed)"),
+}
+"""Options with which a command that otherwise shows no contents does."""
 _SUMMARY = re.compile(
     r"--(?:stat|shortstat|numstat|dirstat|compact-summary|name-only|name-status|summary|no-patch"
     r"|quiet|raw)(?:=.*)?|-s"
@@ -146,12 +151,12 @@ def shown_histories(
 def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
     """Whether a command of git shows contents of files that it does not name."""
     options = _options(arguments)
+    if showing := _SHOWING_OPTIONS.get(command):
+        return any(re.match(showing, option) for option in options)
     match command:
         case "log" | "reflog":
             quiet = (_NO_CONTENT.fullmatch(each) or _SUMMARY.fullmatch(each) for each in options)
             return not all(quiet)
-        case "status":
-            return any(re.match(r"-(?!-)\w*v|--v", each) for each in options)
         case "grep":
             return not any(map(_GREP_SUMMARY.fullmatch, options)) or any(
                 each.startswith("--no-") for each in options

@@ -41,11 +41,15 @@ _GIT_WITHOUT_CONTENT = frozenset(
 _RECURSIVE = {
     **dict.fromkeys(("ag", "ack"), r"-[a-z]*u[a-z]*|--hidden|--unrestricted|-a"),
     **dict.fromkeys(("cp", "scp"), r"-[A-Za-z]*[raR][A-Za-z]*|--recursive|--archive"),
-    **dict.fromkeys(("tar", "zip", "rsync", "7z"), r".*"),
+    **dict.fromkeys(("tar", "zip", "rsync", "7z", "pax", "cpio"), r".*"),
+    "diff": r"-[A-Za-z]*r[A-Za-z]*|--recursive",
     "find": r"-exec(?:dir)?|-ok(?:dir)?",
     "fd": r"-x|-X|--exec.*",
 }
 """Programs that read whole folders, with the option for it."""
+_MAKES_FILES = frozenset({"git", "tar", "bsdtar", "unzip", "7z", "hg", "svn"})
+"""Programs that make files with names that only they know."""
+_CWD_OF_PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|\Z)")
 _SEPARATORS = re.compile(r"[^\w.~/*?\[\]@%+^-]+")
 _EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)|`[^`]*`")
 _WITHOUT_QUOTES = str.maketrans("", "", "\"'\\")
@@ -85,6 +89,8 @@ def credential_reads(
     if places.keeps_folder and places.cwd not in bases:
         bases.append(places.cwd)  # where a new shell starts
     search = _Search(bases, places, is_elsewhere=is_elsewhere or folders is None)
+    programs = {base_name(part.name or "") for part in line.parts}
+    search.makes_files = len(line.parts) > 1 and not _MAKES_FILES.isdisjoint(programs)
     known = {name.name for part in line.parts for name in part.assignments}
     expands = any("variable" in word.expands for part in line.parts for word in part.words)
     if line.unresolved or known or expands or _has_loop(command):
@@ -119,6 +125,8 @@ class _Search:
         self._places = places
         self._is_elsewhere = is_elsewhere
         """Whether the command may run in another folder, which is not known."""
+        self.makes_files = False
+        """Whether the line may make the files that it names."""
         self.paths: dict[str, None] = {}
         self.histories: dict[str, tuple[str, ...] | None] = {}
 
@@ -174,6 +182,8 @@ class _Search:
         for token in dict.fromkeys(_SEPARATORS.split(self._with_folders(text))):
             if token and token not in (".", "..", "/"):
                 self._add(token)
+                if token.startswith("@"):  # ``curl -F file=@.env``
+                    self._add(token[1:])
 
     def _in_word(self, word: CommandWord) -> None:
         text = word.text if word.text is not None else word.prefix or word.raw
@@ -182,6 +192,9 @@ class _Search:
             pattern = _EXPANSION.sub("*", self._with_folders(word.raw)).translate(_WITHOUT_QUOTES)
             if pattern.strip("*/."):
                 self._add(pattern)
+                self._add(re.sub(r"\A\*+/", "", pattern))  # the unknown part may be this folder
+            elif len(_EXPANSION.findall(word.raw)) > 1:
+                self.below(())  # ``$a$b``
         self._add(text)
         self.in_text(text)
         if re.match(r"-[A-Za-z].", text):
@@ -202,7 +215,8 @@ class _Search:
         if len(token) > 4096 or "\0" in token:
             return
         for base in self._bases:
-            path = touched(token, base, self._places)
+            token_here = _CWD_OF_PROCESS.sub(base.replace("\\", r"\\"), token, count=1)
+            path = touched(token_here, base, self._places)
             if has_magic(path.lexical):
                 names = iglob(path.lexical, include_hidden=True)  # noqa: PTH207 (absolute)
                 for name in islice(names, MAX_MATCHES):
@@ -214,7 +228,8 @@ class _Search:
         try:
             if not Path(real).is_file():
                 # The shell may be in another folder, in which there is such a file.
-                if self._places.keeps_folder and is_sensitive(lexical):
+                is_possible = self._places.keeps_folder or self.makes_files
+                if is_possible and is_sensitive(lexical):
                     self.paths.setdefault(lexical)
                 return
             if is_sensitive(lexical, real) or has_sensitive_name(real):
