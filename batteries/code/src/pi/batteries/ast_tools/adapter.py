@@ -181,30 +181,30 @@ class AstTools:
         """``ast_grep``."""
         require_parser()
         files = await source_files(self._pi, params.path, params.lang, params.glob)
-        found: list[Json] = []
+        matches: list[Json] = []
         failures = _Failures()
         for file in files:
             with_pattern = await failures.find(self._parser, file, params.pattern)
             lines = file.text.split("\n")
-            found += [
+            matches += [
                 {
                     "path": file.path,
-                    "line": each.line,
-                    "lastLine": each.last_line,
-                    "text": "\n".join(lines[each.line - 1 : each.last_line]),
+                    "line": match.line,
+                    "lastLine": match.last_line,
+                    "text": "\n".join(lines[match.line - 1 : match.last_line]),
                 }
-                for each in with_pattern
+                for match in with_pattern
             ]
-        failures.raise_if_nothing(found)
-        shown = found[params.offset : params.offset + min(params.limit, MAX_LIMIT)]
+        failures.raise_if_nothing(matches)
+        page = matches[params.offset : params.offset + min(params.limit, MAX_LIMIT)]
         details = {
-            "matches": shown,
-            "total": len(found),
-            "files": len({each["path"] for each in found}),
+            "matches": page,
+            "total": len(matches),
+            "files": len({match["path"] for match in matches}),
             "searched": len(files),
         }
-        text = _search_text(shown, found, params.offset, len(files))
-        return ToolResult.of(text, details=details, useless=not found)
+        text = _search_text(page, matches, params.offset, len(files))
+        return ToolResult.of(text, details=details, useless=not matches)
 
     # Edit -----------------------------------------------------------------------------------------
 
@@ -221,13 +221,13 @@ class AstTools:
             PendingAction(
                 label=label,
                 apply=lambda reason: self._apply(params, changed, label),
-                details={"files": [each.path for each in changed]},
-                files=tuple(each.path for each in changed),
+                details={"files": [file.path for file in changed]},
+                files=tuple(file.path for file in changed),
                 source_tool_name=EDIT,
             )
         )
         details = _edit_details(changed)
-        lines = [line for each in details["files"] for line in (each["path"], each["diff"])]
+        lines = [line for file in details["files"] for line in (file["path"], file["diff"])]
         text = _first_lines("\n".join(lines), MAX_DIFF_LINES)
         return ToolResult.of(
             f"Preview: {label}. Nothing is changed yet.\n\n{text}\n\n"
@@ -244,8 +244,8 @@ class AstTools:
             text, count = file.text, 0
             for op in ops:
                 now = SourceFile(path=file.path, text=text, language=file.language)
-                found = await failures.find(self._parser, now, op.pattern, op.rewrite)
-                text, count = _replaced(text, found), count + len(found)
+                matches = await failures.find(self._parser, now, op.pattern, op.rewrite)
+                text, count = _replaced(text, matches), count + len(matches)
             if text != file.text:
                 changed.append(
                     ChangedFile(path=file.path, before=file.text, after=text, replacements=count)
@@ -260,22 +260,22 @@ class AstTools:
         files = await source_files(self._pi, params.path, params.lang, params.glob)
         changed = await self._rewritten(files, params.ops)
         if changed != [*previewed]:
-            old = {each.path: each for each in previewed}
-            new = {each.path: each for each in changed}
+            old = {file.path: file for file in previewed}
+            new = {file.path: file for file in changed}
             paths = sorted(path for path in old | new if old.get(path) != new.get(path))
             raise ToolFailed(
                 f"Nothing was changed: {', '.join(paths[:10])} changed after the preview."
                 f" Call {EDIT} again for a new preview."
             )
         written: list[str] = []
-        for each in changed:
+        for file in changed:
             try:
-                await self._pi.context.files.write_file(each.path, each.after.encode())
+                await self._pi.context.files.write_file(file.path, file.after.encode())
             except PiError as error:
                 done = f" Already written: {', '.join(written)}." if written else ""
-                raise ToolFailed(f"{each.path} was not written: {error.message}{done}") from error
-            written.append(each.path)
-        lines = [f"{each.path}: {_counted(each.replacements, 'replacement')}" for each in changed]
+                raise ToolFailed(f"{file.path} was not written: {error.message}{done}") from error
+            written.append(file.path)
+        lines = [f"{file.path}: {_counted(file.replacements, 'replacement')}" for file in changed]
         text = "\n".join([f"Applied: {label}.", *lines])
         return ToolResult.of(text, details={**_edit_details(changed), "pending": False})
 
@@ -299,9 +299,9 @@ class _Failures:
             self._errors[key] = error
             return []
 
-    def raise_if_nothing(self, found: Sequence[object]) -> None:
+    def raise_if_nothing(self, matches: Sequence[object]) -> None:
         """Raise the first failure if ``found`` is empty: the failure is probably the reason."""
-        if self._errors and not found:
+        if self._errors and not matches:
             raise next(iter(self._errors.values()))
 
 
@@ -321,15 +321,15 @@ class TreeParser:
         """
         request = {"text": text, "language": language, "pattern": pattern, "rewrite": rewrite}
         try:
-            found = await self._worker.ask(request, seconds=SECONDS)
+            answers = await self._worker.ask(request, seconds=SECONDS)
         except PiError as error:
             raise ToolFailed(error.message) from error
-        if not found:
+        if not answers:
             raise ToolFailed(
                 f"Parsing {language} failed or took longer than {SECONDS:g} s."
                 " Use a narrower path, or grep."
             )
-        (answer,) = found
+        (answer,) = answers
         if "error" in answer:
             raise ToolFailed(f"The pattern {pattern!r} is invalid ({language}): {answer['error']}")
         return convert(answer["matches"], list[TreeMatch])
@@ -346,46 +346,46 @@ def _missing_parser() -> str:
 
 
 def _replaced(text: str, matches: Sequence[TreeMatch]) -> str:
-    pieces, at = [], 0
+    pieces, offset = [], 0
     for match in matches:
-        pieces += [text[at : match.start], match.new]
-        at = match.end
-    return "".join([*pieces, text[at:]])
+        pieces += [text[offset : match.start], match.new]
+        offset = match.end
+    return "".join([*pieces, text[offset:]])
 
 
-def _search_text(shown: Sequence[Json], found: Sequence[Json], offset: int, searched: int) -> str:
-    if not found:
+def _search_text(page: Sequence[Json], matches: Sequence[Json], offset: int, searched: int) -> str:
+    if not matches:
         return f"No matches in {_counted(searched, 'file')}."
-    if not shown:
-        return f"There are only {_counted(len(found), 'match', 'matches')}."
+    if not page:
+        return f"There are only {_counted(len(matches), 'match', 'matches')}."
     lines: list[str] = []
     path = ""
-    for each in shown:
-        if each["path"] != path:
-            path = each["path"]
+    for match in page:
+        if match["path"] != path:
+            path = match["path"]
             lines.append(path)
-        text = each["text"].split("\n")
-        for number, line in enumerate(text[:MAX_MATCH_LINES], each["line"]):
+        text = match["text"].split("\n")
+        for number, line in enumerate(text[:MAX_MATCH_LINES], match["line"]):
             lines.append(f"{number}: {line.rstrip()}")
         if len(text) > MAX_MATCH_LINES:
             lines.append(f"… {len(text) - MAX_MATCH_LINES} more lines of this match")
-    if (last := offset + len(shown)) < len(found):
-        lines.append(f"\n[{len(found) - last} more matches. Use offset={last} to continue.]")
+    if (last := offset + len(page)) < len(matches):
+        lines.append(f"\n[{len(matches) - last} more matches. Use offset={last} to continue.]")
     return "\n".join(lines)
 
 
 def _edit_details(changed: Sequence[ChangedFile]) -> Json:
     files = [
         {
-            "path": each.path,
-            "replacements": each.replacements,
-            "diff": Diff(_plain(each.before), _plain(each.after)).display(),
+            "path": file.path,
+            "replacements": file.replacements,
+            "diff": Diff(_plain(file.before), _plain(file.after)).display(),
         }
-        for each in changed
+        for file in changed
     ]
     # One text for all files, which exports draw as a diff.
-    lines = [line for each in files for line in (f" {each['path']}", str(each["diff"]))]
-    count = sum(each.replacements for each in changed)
+    lines = [line for file in files for line in (f" {file['path']}", str(file["diff"]))]
+    count = sum(file.replacements for file in changed)
     return {"files": files, "replacements": count, "diff": "\n".join(lines)}
 
 
@@ -394,7 +394,7 @@ def _plain(text: str) -> str:
 
 
 def _label(changed: Sequence[ChangedFile]) -> str:
-    count = sum(each.replacements for each in changed)
+    count = sum(file.replacements for file in changed)
     return f"{_counted(count, 'replacement')} in {_counted(len(changed), 'file')}"
 
 

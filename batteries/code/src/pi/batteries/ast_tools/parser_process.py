@@ -36,24 +36,24 @@ def _matches(request: dict[str, Any]) -> list[dict[str, Any]]:
     from ast_grep_py import SgRoot  # installed with the extra "rules"
 
     rewrite = request.get("rewrite")
-    found: list[dict[str, Any]] = []
+    matches: list[dict[str, Any]] = []
     end = -1
     nodes = SgRoot(request["text"], request["language"]).root().find_all(pattern=request["pattern"])
-    for node in sorted(nodes, key=lambda each: each.range().start.index):
-        place = node.range()
-        if rewrite is not None and place.start.index < end:
+    for node in sorted(nodes, key=lambda node: node.range().start.index):
+        range = node.range()
+        if rewrite is not None and range.start.index < end:
             continue
-        end = place.end.index
+        end = range.end.index
         match: dict[str, Any] = {
-            "start": place.start.index,
+            "start": range.start.index,
             "end": end,
-            "line": place.start.line + 1,
+            "line": range.start.line + 1,
         }
-        match["lastLine"] = place.end.line + 1
+        match["lastLine"] = range.end.line + 1
         if rewrite is not None:
             match["new"] = _rewritten(node, rewrite, request["text"])
-        found.append(match)
-    return found
+        matches.append(match)
+    return matches
 
 
 def _rewritten(node: Any, rewrite: str, text: str) -> str:

@@ -63,9 +63,10 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
     # A single file may have any suffix if the call names the language.
     alone = len(names) == 1 and names[0] == path
     languages = {
-        name: found
+        name: detected
         for name in names
-        if (found := syntax_language(name) or (chosen if alone else "")) and chosen in ("", found)
+        if (detected := syntax_language(name) or (chosen if alone else ""))
+        and chosen in ("", detected)
     }
     if not languages:
         file_kind = f"{chosen} files" if chosen else "files in a supported language"
@@ -90,11 +91,11 @@ async def source_files(pi: ExtensionAPI, path: str, language: str, glob: str) ->
 def _checked_language(name: str) -> str:
     """The language with this name or alias. Raises ``ToolFailed`` if it is unsupported."""
     plain = name.strip().lower()
-    found = _ALIASES.get(plain, plain)
-    if found not in SYNTAX_LANGUAGES:
-        known = ", ".join(SYNTAX_LANGUAGES)
-        raise ToolFailed(f"Unsupported language {name!r}. Supported: {known}.")
-    return found
+    syntax = _ALIASES.get(plain, plain)
+    if syntax not in SYNTAX_LANGUAGES:
+        supported = ", ".join(SYNTAX_LANGUAGES)
+        raise ToolFailed(f"Unsupported language {name!r}. Supported: {supported}.")
+    return syntax
 
 
 async def _names(pi: ExtensionAPI, path: str) -> list[str]:

@@ -158,7 +158,9 @@ class LspActions:
             return server
         raise ToolFailed(" ".join(problems))
 
-    async def _at(self, params: LspParams, method: str) -> tuple[LanguageServer, Json]:
+    async def _server_and_position(
+        self, params: LspParams, method: str
+    ) -> tuple[LanguageServer, Json]:
         """The server and the position of the symbol of a call."""
         path = self._path(params)
         server = await self._main(path, method)
@@ -174,18 +176,18 @@ class LspActions:
 
     async def _locations(self, params: LspParams) -> ToolResult:
         method = LOCATING[params.action]
-        server, at = await self._at(params, method)
+        server, position = await self._server_and_position(params, method)
         if params.action == "references":
-            at["context"] = {"includeDeclaration": True}
+            position["context"] = {"includeDeclaration": True}
         note = await _unseen(server) if params.action in PROJECT_WIDE else []
-        found = locations_from(await server.request(method, at))
-        if not found:
+        locations = locations_from(await server.request(method, position))
+        if not locations:
             nothing = f"No {params.action.replace('_', ' ')} found."
             return ToolResult.of("\n".join([nothing, *note]))
-        rows = [await self._location(uri, range) for uri, range in found[:MAX_LISTED]]
-        if len(found) > MAX_LISTED:
-            rows.append(f"… {len(found) - MAX_LISTED} more")
-        return ToolResult.of("\n".join([*rows, *note]), details={"count": len(found)})
+        rows = [await self._location(uri, range) for uri, range in locations[:MAX_LISTED]]
+        if len(locations) > MAX_LISTED:
+            rows.append(f"… {len(locations) - MAX_LISTED} more")
+        return ToolResult.of("\n".join([*rows, *note]), details={"count": len(locations)})
 
     async def _location(self, uri: str, range: Json) -> str:
         path, start = path_of(uri), range["start"]
@@ -197,8 +199,8 @@ class LspActions:
         return f"{self._name(path)}:{start['line'] + 1}:{column}: {source}"
 
     async def _hover(self, params: LspParams) -> ToolResult:
-        server, at = await self._at(params, "textDocument/hover")
-        result = await server.request("textDocument/hover", at)
+        server, position = await self._server_and_position(params, "textDocument/hover")
+        result = await server.request("textDocument/hover", position)
         text = hover_text((result or {}).get("contents")).strip()
         return ToolResult.of(text or "There is no information about it.")
 
@@ -207,11 +209,11 @@ class LspActions:
             return await self._project_symbols(params.query)
         path = self._path(params)
         server = await self._main(path, "textDocument/documentSymbol")
-        found = await server.request(
+        symbols = await server.request(
             "textDocument/documentSymbol", {"textDocument": {"uri": uri_of(path)}}
         )
         rows = [
-            row for row in symbol_rows(found or ()) if params.query.casefold() in row.casefold()
+            row for row in symbol_rows(symbols or ()) if params.query.casefold() in row.casefold()
         ]
         return ToolResult.of("\n".join(rows[:MAX_LISTED]) or "No symbols found.")
 
@@ -223,28 +225,28 @@ class LspActions:
             await self._session.refresh(server)
             if server.supports("workspace/symbol"):
                 notes += await _unseen(server)
-                for each in await server.request("workspace/symbol", {"query": query}) or ():
-                    where = each["location"]
-                    path = path_of(where["uri"])
-                    line = where.get("range", {}).get("start", {}).get("line", 0) + 1
-                    name = self._name(path) if path is not None else where["uri"]
-                    rows.append(f"{symbol_kind(each)} {each['name']} {name}:{line}")
+                for symbol in await server.request("workspace/symbol", {"query": query}) or ():
+                    location = symbol["location"]
+                    path = path_of(location["uri"])
+                    line = location.get("range", {}).get("start", {}).get("line", 0) + 1
+                    name = self._name(path) if path is not None else location["uri"]
+                    rows.append(f"{symbol_kind(symbol)} {symbol['name']} {name}:{line}")
         if not running:
             raise ToolFailed("No language server runs yet. Name a `file` of the project.")
         rows = list(dict.fromkeys(rows))
-        found = rows[:MAX_LISTED] or ["No symbols found."]
-        return ToolResult.of("\n".join([*found, *notes]))
+        listed = rows[:MAX_LISTED] or ["No symbols found."]
+        return ToolResult.of("\n".join([*listed, *notes]))
 
     async def _diagnostics(self, params: LspParams) -> ToolResult:
         paths = await self._matching_files(params)
         texts, items = [], list[Json]()
         for path in paths[:MAX_FILES]:
-            names, found, problems = await diagnose(self._session, path, seconds=MAX_SECONDS)
+            names, diagnostics, problems = await diagnose(self._session, path, seconds=MAX_SECONDS)
             if not names:
                 texts.append(f"{self._name(path)}: {' '.join(problems)}")
                 continue
-            texts.append(report(self._name(path), names, found))
-            items += details_of(found)
+            texts.append(report(self._name(path), names, diagnostics))
+            items += details_of(diagnostics)
         if len(paths) > MAX_FILES:
             texts.append(f"… {len(paths) - MAX_FILES} more files")
         return ToolResult.of("\n\n".join(texts), details={"diagnostics": {"items": items}})
@@ -253,19 +255,19 @@ class LspActions:
         if "*" not in params.file:
             return [self._path(params)]
         cwd = self._session.pi.context.cwd
-        found = await asyncio.to_thread(lambda: sorted(cwd.glob(params.file)))
-        if not found:
+        paths = await asyncio.to_thread(lambda: sorted(cwd.glob(params.file)))
+        if not paths:
             raise ToolFailed(f"No file matches {params.file}.")
-        return [path for path in found if path.is_file()]
+        return [path for path in paths if path.is_file()]
 
     # Changes --------------------------------------------------------------------------------------
 
     async def _rename(self, params: LspParams) -> ToolResult:
         if not params.new_name:
             raise ToolFailed("The action rename needs `new_name`.")
-        server, at = await self._at(params, "textDocument/rename")
+        server, position = await self._server_and_position(params, "textDocument/rename")
         note = await _unseen(server)
-        edit = await server.request("textDocument/rename", {**at, "newName": params.new_name})
+        edit = await server.request("textDocument/rename", {**position, "newName": params.new_name})
         if not edit:
             raise ToolFailed("The server cannot rename it. Check `line` and `symbol`.")
         changed = await self._change(server, edit, is_applied=params.apply is not False)
@@ -320,26 +322,28 @@ class LspActions:
 
     async def _code_actions(self, params: LspParams) -> ToolResult:
         path = self._path(params)
-        found: list[tuple[LanguageServer, Json]] = []
+        actions: list[tuple[LanguageServer, Json]] = []
         for server in await self._session.servers_for(path):
             if server.supports("textDocument/codeAction"):
                 await self._session.open(server, path)
-                found += [(server, each) for each in await self._actions_at(server, path, params)]
+                actions += [
+                    (server, action) for action in await self._actions_at(server, path, params)
+                ]
         if params.query:
             title = params.query.casefold()
-            exact = [each for each in found if each[1]["title"].casefold() == title]
-            found = exact or [each for each in found if title in each[1]["title"].casefold()]
-        if not found:
+            exact = [pair for pair in actions if pair[1]["title"].casefold() == title]
+            actions = exact or [pair for pair in actions if title in pair[1]["title"].casefold()]
+        if not actions:
             return ToolResult.of("There are no code actions here.")
         if not params.apply:
-            rows = [f"{each['title']} [{server.row.name}]" for server, each in found]
+            rows = [f"{action['title']} [{server.row.name}]" for server, action in actions]
             return ToolResult.of("\n".join(rows[:MAX_LISTED]))
-        titles = {each["title"] for _, each in found}
+        titles = {action["title"] for _, action in actions}
         if len(titles) > 1:
             raise ToolFailed(
                 "Several match; set `query` to one title:\n" + "\n".join(sorted(titles))
             )
-        return await self._apply_action(*found[0])
+        return await self._apply_action(*actions[0])
 
     async def _actions_at(
         self, server: LanguageServer, path: Path, params: LspParams
@@ -351,20 +355,20 @@ class LspActions:
             number = params.line - 1
             end = lines.position(number, len(lines.line(number)))
             range = {"start": {"line": number, "character": 0}, "end": end}
-        here = [
-            each.raw
-            for each in await fresh_diagnostics(server, path)
-            if params.line is None or each.line == params.line
+        diagnostics = [
+            diagnostic.raw
+            for diagnostic in await fresh_diagnostics(server, path)
+            if params.line is None or diagnostic.line == params.line
         ]
         result = await server.request(
             "textDocument/codeAction",
             {
                 "textDocument": {"uri": uri_of(path)},
                 "range": range,
-                "context": {"diagnostics": here, "triggerKind": 1},
+                "context": {"diagnostics": diagnostics, "triggerKind": 1},
             },
         )
-        return [each for each in result or () if not each.get("disabled")]
+        return [action for action in result or () if not action.get("disabled")]
 
     async def _apply_action(self, server: LanguageServer, action: Json) -> ToolResult:
         if isinstance(action.get("command"), str):  # a bare command, not a code action
@@ -389,7 +393,7 @@ class LspActions:
 
     async def _status(self, params: LspParams) -> ToolResult:
         status = self._session.status()
-        rows = [status_row(each) for each in status["servers"]]
+        rows = [status_row(server) for server in status["servers"]]
         return ToolResult.of(
             "\n".join(rows) or "No language server has been started.", details=status
         )
@@ -446,17 +450,17 @@ def locate(text: str, line: int | None, symbol: str) -> Json:
     if line is None:
         if not name:
             raise ToolFailed("Name a `line`, a `symbol`, or both.")
-        found = [*re.finditer(_word(name), text)]
-        if len(found) < count:
+        matches = [*re.finditer(_word(name), text)]
+        if len(matches) < count:
             raise ToolFailed(f"There is no {symbol} in the file.")
-        return lines.position_at(found[count - 1].start())
+        return lines.position_at(matches[count - 1].start())
     row = lines.line(line - 1)
     if not name:
         return lines.position(line - 1, len(row) - len(row.lstrip()))
-    found = [*re.finditer(_word(name), row)]
-    if len(found) < count:
+    matches = [*re.finditer(_word(name), row)]
+    if len(matches) < count:
         raise ToolFailed(f"There is no {symbol} on line {line}: {row.strip()[:200]}")
-    return lines.position(line - 1, found[count - 1].start())
+    return lines.position(line - 1, matches[count - 1].start())
 
 
 def _text(result: ToolResult) -> str:

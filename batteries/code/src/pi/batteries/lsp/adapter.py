@@ -140,7 +140,9 @@ class LspBattery:
         if self._session is None or self._pi.scope.closed:
             return
         busy = [
-            f"{each.row.name}: {each.progress}" for each in self._session.running() if each.progress
+            f"{server.row.name}: {server.progress}"
+            for server in self._session.running()
+            if server.progress
         ]
         self._pi.context.ui.set_status("lsp", busy[0] if busy else None)
 
@@ -201,7 +203,7 @@ class LspBattery:
         elif ctx.mode == "tui":
             await self._show_screen(session, ctx)
         else:
-            rows = [status_row(each) for each in session.status()["servers"]]
+            rows = [status_row(server) for server in session.status()["servers"]]
             ctx.write("\n".join(rows or ["No language server has been started."]) + "\n")
 
     async def _show_screen(self, session: LspSession, ctx: CommandContext) -> None:
@@ -224,18 +226,18 @@ class LspBattery:
     async def _check(self, names: list[str], session: LspSession, ctx: CommandContext) -> None:
         """Print the diagnostics of files; without files, the servers. Errors set exit code 1."""
         if not names:
-            known = await _installed(session)
-            for name, program, install in sorted(known, key=lambda each: not each[1]):
+            programs = await _installed(session)
+            for name, program, install in sorted(programs, key=lambda row: not row[1]):
                 ctx.write(f"{name:20} {program or f'missing; {install}'}\n")
             return
         has_errors = False
         for name in names:
             path = Path(ctx.files.real(name))
-            answered, found, problems = await diagnose(session, path, seconds=CHECK_SECONDS)
+            answered, diagnostics, problems = await diagnose(session, path, seconds=CHECK_SECONDS)
             has_errors = has_errors or bool(problems)
-            has_errors = has_errors or any(each.severity == "error" for each in found)
+            has_errors = has_errors or any(entry.severity == "error" for entry in diagnostics)
             if answered:
-                ctx.write(f"{report(name, answered, found)}\n")
+                ctx.write(f"{report(name, answered, diagnostics)}\n")
             if problems:
                 ctx.write(f"{name}: {' '.join(problems)}\n")
         if has_errors and ctx.mode == "print":
@@ -249,14 +251,14 @@ class LspBattery:
             return []
         session, _ = await self._opened()
         servers = await session.servers()
-        found = [
-            CheckResult(level="broken", topic="language servers", text=problem)
-            for problem in servers.problems
+        checks = [
+            CheckResult(level="broken", topic="language servers", text=message)
+            for message in servers.problems
         ]
         suffixes = sorted({path.suffix for path in ctx.cwd.iterdir() if path.is_file()})
         for suffix in suffixes:
-            found += _suffix_check(suffix, servers.matching(Path(f"x{suffix}")), ctx)
-        return found
+            checks += _suffix_check(suffix, servers.matching(Path(f"x{suffix}")), ctx)
+        return checks
 
 
 def _suffix_check(

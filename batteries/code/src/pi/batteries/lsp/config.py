@@ -149,7 +149,7 @@ EXECUTED = frozenset({"command", "args", "initOptions", "settings"})
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
 
 def _is_count(value: Any) -> bool:
@@ -241,12 +241,12 @@ def root_of(row: ServerRow, path: Path, cwd: Path) -> Path | None:
     that needs a marker, it is the outermost folder inside that has one.
     """
     parents = list(path.parents)
-    repository = next((each for each in parents if (each / ".git").exists()), None)
+    repository = next((folder for folder in parents if (folder / ".git").exists()), None)
     top = repository or (cwd if cwd in parents else None)
     if top is None:
-        top = next((each for each in parents if has_marker(row, each)), path.parent)
+        top = next((folder for folder in parents if has_marker(row, folder)), path.parent)
     inside = parents[: parents.index(top) + 1]
-    marked = [each for each in inside if has_marker(row, each)]
+    marked = [folder for folder in inside if has_marker(row, folder)]
     if row.needs_marker:
         return marked[-1] if marked else None
     return top
@@ -257,7 +257,7 @@ def has_marker(row: ServerRow, folder: Path) -> bool:
     for marker in row.root_markers:
         if "*" in marker:
             try:
-                names = [each.name for each in folder.iterdir()]
+                names = [path.name for path in folder.iterdir()]
             except OSError:
                 continue
             if fnmatch.filter(names, marker):

@@ -84,17 +84,17 @@ async def _from_tsserver(server: LanguageServer, document: Document) -> list[Any
                 "arguments": [command, {"file": document.uri}],
             },
         )
-        for each in (response or {}).get("body") or ():
-            start, end = each["start"], each["end"]
+        for diagnostic in (response or {}).get("body") or ():
+            start, end = diagnostic["start"], diagnostic["end"]
             items.append(
                 {
                     "range": {
                         "start": {"line": start["line"] - 1, "character": start["offset"] - 1},
                         "end": {"line": end["line"] - 1, "character": end["offset"] - 1},
                     },
-                    "message": each.get("text", ""),
-                    "code": each.get("code"),
-                    "severity": TSSERVER_SEVERITIES.get(each.get("category", ""), 1),
+                    "message": diagnostic.get("text", ""),
+                    "code": diagnostic.get("code"),
+                    "severity": TSSERVER_SEVERITIES.get(diagnostic.get("category", ""), 1),
                     "source": "typescript",
                 }
             )
@@ -169,25 +169,28 @@ async def _arrival(document: Document, seconds: float | None) -> list[Any] | Non
 # Reports ------------------------------------------------------------------------------------------
 
 
-def without_repeats(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def without_repeats(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics by position, without duplicates from several servers."""
     seen: dict[tuple[int, int, str], Diagnostic] = {}
-    for each in found:
-        seen.setdefault((each.line, each.column, each.message), each)
-    return sorted(seen.values(), key=lambda each: (each.line, each.column))
+    for diagnostic in diagnostics:
+        seen.setdefault((diagnostic.line, diagnostic.column, diagnostic.message), diagnostic)
+    return sorted(seen.values(), key=lambda diagnostic: (diagnostic.line, diagnostic.column))
 
 
-def report(name: str, servers: Sequence[str], found: Sequence[Diagnostic]) -> str:
+def report(name: str, servers: Sequence[str], diagnostics: Sequence[Diagnostic]) -> str:
     """The errors and warnings of a file as text for the model, errors first."""
-    problems = [each for each in found if each.is_problem]
+    problems = [diagnostic for diagnostic in diagnostics if diagnostic.is_problem]
     by = ", ".join(servers)
     if not problems:
         return f"Diagnostics of {name}: no problems ({by})."
     counts = count_text(problems)
-    shown = sorted(problems, key=lambda each: each.severity != "error")[:MAX_SHOWN]
-    lines = [f"Diagnostics of {name}: {counts} ({by})", *(each.describe() for each in shown)]
-    if len(problems) > len(shown):
-        lines.append(f"… {len(problems) - len(shown)} more")
+    listed = sorted(problems, key=lambda diagnostic: diagnostic.severity != "error")[:MAX_SHOWN]
+    lines = [
+        f"Diagnostics of {name}: {counts} ({by})",
+        *(diagnostic.describe() for diagnostic in listed),
+    ]
+    if len(problems) > len(listed):
+        lines.append(f"… {len(problems) - len(listed)} more")
     return "\n".join(lines)
 
 
@@ -195,25 +198,25 @@ def count_text(problems: Sequence[Diagnostic]) -> str:
     """``2 errors, 1 warning``."""
     parts = []
     for severity in ("error", "warning"):
-        if count := sum(each.severity == severity for each in problems):
+        if count := sum(diagnostic.severity == severity for diagnostic in problems):
             parts.append(f"{count} {severity}{'s' * (count != 1)}")
     return ", ".join(parts) or "no problems"
 
 
-def details_of(found: Iterable[Diagnostic]) -> list[Json]:
+def details_of(diagnostics: Iterable[Diagnostic]) -> list[Json]:
     """Diagnostics as data, for views and other programs."""
     return [
         {
-            "path": each.path,
-            "line": each.line,
-            "column": each.column,
-            "severity": each.severity,
-            "message": each.message,
-            "code": each.code,
-            "source": each.source,
+            "path": diagnostic.path,
+            "line": diagnostic.line,
+            "column": diagnostic.column,
+            "severity": diagnostic.severity,
+            "message": diagnostic.message,
+            "code": diagnostic.code,
+            "source": diagnostic.source,
         }
-        for each in found
-        if each.is_problem
+        for diagnostic in diagnostics
+        if diagnostic.is_problem
     ]
 
 
@@ -224,7 +227,7 @@ async def diagnose(
 
     A server that does not answer within ``seconds`` is a problem.
     """
-    names, found, problems = list[str](), list[Diagnostic](), list[str]()
+    names, diagnostics, problems = list[str](), list[Diagnostic](), list[str]()
     launches = await session.chosen(path)
     if not launches:
         rows = (await session.servers()).matching(path)
@@ -240,7 +243,7 @@ async def diagnose(
                 problems.append(launch.no_diagnostics)
                 continue
             work = fresh_diagnostics(server, path)
-            found += await within(session.clock, seconds, work)
+            diagnostics += await within(session.clock, seconds, work)
             names.append(launch.row.name)
         except TimeoutError:
             problems.append(f"{launch.row.name} has not answered within {seconds:g} s.")
@@ -249,5 +252,5 @@ async def diagnose(
         except PiError as error:
             problems.append(error.message)
     if session.pi.settings.get("lsp.diagnosticsDeduplicate"):
-        found = without_repeats(found)
-    return names, found, problems
+        diagnostics = without_repeats(diagnostics)
+    return names, diagnostics, problems

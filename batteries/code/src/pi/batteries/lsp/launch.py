@@ -40,30 +40,30 @@ def launches(
     row: ServerRow, root: Path, *, project: Path, environ: Mapping[str, str], user_dir: Path
 ) -> list[Launch]:
     """The ways to start a server, the best first: a program on PATH, then one of the project."""
-    found: list[Launch] = []
+    candidates: list[Launch] = []
     for program in _programs(row.command, (root, project), environ):
         if not _fits_typescript(row, program, root):
             continue
         launch = Launch(
             row=row, root=root, program=program, no_diagnostics=_no_diagnostics(row, environ)
         )
-        found.append(_with_consent(launch, project, user_dir))
-    return found
+        candidates.append(_with_consent(launch, project, user_dir))
+    return candidates
 
 
 def _programs(command: str, folders: Iterable[Path], environ: Mapping[str, str]) -> list[Path]:
-    places = dict.fromkeys(folders)
+    roots = dict.fromkeys(folders)
     if "/" in command or "\\" in command:
-        named = [each / Path(command).expanduser() for each in places]
-        return [each for each in named if each.is_file()][:1]
-    found = []
+        named = [root / Path(command).expanduser() for root in roots]
+        return [program for program in named if program.is_file()][:1]
+    programs = []
     if program := shutil.which(command, path=environ.get("PATH", "")):
-        found.append(Path(program).absolute())
-    local = [each / name for each in places for name in LOCAL_FOLDERS]
+        programs.append(Path(program).absolute())
+    local = [root / name for root in roots for name in LOCAL_FOLDERS]
     for folder in local:
         if program := shutil.which(command, path=str(folder)):
-            found.append(Path(program))
-    return list(dict.fromkeys(found))
+            programs.append(Path(program))
+    return list(dict.fromkeys(programs))
 
 
 def _no_diagnostics(row: ServerRow, environ: Mapping[str, str]) -> str:
@@ -120,8 +120,8 @@ def _with_consent(launch: Launch, project: Path, user_dir: Path) -> Launch:
 
 def is_below(program: Path, folders: Iterable[Path]) -> bool:
     """Whether a program is in one of the folders, or in their link targets."""
-    places = [place for each in folders for place in (each, each.resolve())]
-    return any(program.is_relative_to(place) for place in places)
+    resolved = [parent for folder in folders for parent in (folder, folder.resolve())]
+    return any(program.is_relative_to(parent) for parent in resolved)
 
 
 def _hash(path: Path) -> str:

@@ -144,11 +144,11 @@ class ServerPool:
             why = server.connection.end_reason or ""
             await self._failed(slot, "crash", f"{slot.launch.row.name} has crashed: {why}.")
 
-    async def _failed(self, slot: Slot, fault: Fault, problem: str) -> None:
+    async def _failed(self, slot: Slot, fault: Fault, message: str) -> None:
         now = self._clock.monotonic()
-        slot.crashes = [each for each in slot.crashes if now - each < CRASH_SECONDS] + [now]
+        slot.crashes = [crash for crash in slot.crashes if now - crash < CRASH_SECONDS] + [now]
         slot.retry_at = now + min(2.0 ** (len(slot.crashes) - 1), MAX_PAUSE)
-        slot.fault, slot.problem = fault, problem
+        slot.fault, slot.problem = fault, message
         await self._stop(slot)
         slot.state = "failed"
 
@@ -167,7 +167,7 @@ class ServerPool:
             if server is None:
                 continue
             slot.memory = await asyncio.to_thread(server.child.memory)
-            limit = max((each.memory_limit for each in self._sessions), default=0)
+            limit = max((session.memory_limit for session in self._sessions), default=0)
             if limit and slot.memory is not None and slot.memory > limit:
                 used, most = slot.memory // 2**20, limit // 2**20
                 text = f"{row.name} used {used} MB of memory; {most} MB are allowed. It was ended."
@@ -212,26 +212,26 @@ class PoolUser:
 
     async def spawn(self, launch: Launch, scope: Scope) -> Child:
         """Start the process of a server in its root, with the environment of commands."""
-        words = [str(launch.program), *launch.row.args]
+        command = [str(launch.program), *launch.row.args]
         if launch.row.multiplex:
-            words = await self._multiplexed(words, launch)
+            command = await self._multiplexed(command, launch)
         return await self._pi.spawn(
-            words, cwd=launch.root, scope=scope, environment="command", kind="lsp"
+            command, cwd=launch.root, scope=scope, environment="command", kind="lsp"
         )
 
-    async def _multiplexed(self, words: list[str], launch: Launch) -> list[str]:
+    async def _multiplexed(self, command: list[str], launch: Launch) -> list[str]:
         """The command line through ``lspmux``, if its server runs on this machine."""
         import shutil  # deferred: few servers are multiplexed
 
         environ, cwd = self._pi.context.environ, self._pi.context.cwd
         program = shutil.which("lspmux", path=environ.get("PATH", ""))
         if program is None or environ.get("PI_DISABLE_LSPMUX") == "1":
-            return words
+            return command
         # Consent is about the server only: an lspmux of the project is not executed.
         names = (Path(program).absolute(), Path(program).resolve())
         if any(is_below(name, (cwd, launch.root)) for name in names):
-            return words
+            return command
         status = await self._pi.exec([program, "status"], timeout=2)
         if status.code != 0:
-            return words
-        return [program, "client", "--server-path", words[0], "--", *words[1:]]
+            return command
+        return [program, "client", "--server-path", command[0], "--", *command[1:]]

@@ -43,7 +43,7 @@ class MessageReader:
     def feed(self, data: bytes) -> list[Json]:
         """The messages that are complete with ``data``. Raises ``BadLspMessage``."""
         self._buffer += data
-        found: list[Json] = []
+        messages: list[Json] = []
         while (body := self._next()) is not None:
             try:
                 message = json.loads(body)
@@ -51,8 +51,8 @@ class MessageReader:
                 raise BadLspMessage(f"A message is not valid JSON: {error}.") from error
             if not isinstance(message, dict):
                 raise BadLspMessage("A message is not a JSON object.")
-            found.append(message)
-        return found
+            messages.append(message)
+        return messages
 
     def _next(self) -> bytes | None:
         if self._size is None:
@@ -116,11 +116,11 @@ class PositionedText:
         self.text = text
         self._encoding = encoding
         self._starts = [0]
-        at = 0
+        offset = 0
         for line in text.splitlines(keepends=True):
-            at += len(line)
+            offset += len(line)
             if line.endswith(("\n", "\r")):  # the protocol has no other line ends
-                self._starts.append(at)
+                self._starts.append(offset)
 
     def offset(self, position: Mapping[str, Any]) -> int:
         """The offset of a position; positions after the end are moved to the end."""
@@ -179,16 +179,16 @@ def apply_edits(text: str, edits: Iterable[Mapping[str, Any]], encoding: str = "
             (lines.offset(edit["range"]["start"]), lines.offset(edit["range"]["end"]), number, edit)
             for number, edit in enumerate(edits)
         ),
-        key=lambda each: each[:3],
+        key=lambda span: span[:3],
     )
     pieces: list[str] = []
-    at = 0
+    position = 0
     for start, end, _, edit in placed:
-        if start < at or end < start:
+        if start < position or end < start:
             raise BadLspMessage("The server returned edits that overlap; nothing was changed.")
-        pieces += [text[at:start], str(edit["newText"])]
-        at = end
-    return "".join([*pieces, text[at:]])
+        pieces += [text[position:start], str(edit["newText"])]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 # Results ------------------------------------------------------------------------------------------
@@ -225,14 +225,14 @@ def diagnostics_from(
     items: Iterable[Any], path: Path, lines: PositionedText, server: str
 ) -> tuple[Diagnostic, ...]:
     """Diagnostics of a document, sorted by place; invalid ones are dropped."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for item in items:
         try:
             start = item["range"]["start"]
             number = int(start["line"])
             column = lines.offset(start) - lines.offset({"line": number, "character": 0})
             code = item.get("code", "")
-            found.append(
+            diagnostics.append(
                 Diagnostic(
                     path=str(path),
                     line=number + 1,
@@ -247,7 +247,12 @@ def diagnostics_from(
             )
         except (KeyError, TypeError, ValueError):
             continue
-    return tuple(sorted(found, key=lambda each: (each.line, each.column, each.message)))
+    return tuple(
+        sorted(
+            diagnostics,
+            key=lambda diagnostic: (diagnostic.line, diagnostic.column, diagnostic.message),
+        )
+    )
 
 
 def _message_text(message: Any) -> str:
@@ -271,28 +276,30 @@ def locations_from(result: Any) -> list[tuple[str, Json]]:
     """Addresses and ranges of a result: a location, a link, or a list of them."""
     if isinstance(result, Mapping):
         result = [result]
-    found: list[tuple[str, Json]] = []
+    locations: list[tuple[str, Json]] = []
     for item in result or ():
         if "targetUri" in item:
-            found.append((item["targetUri"], item.get("targetSelectionRange", item["targetRange"])))
+            locations.append(
+                (item["targetUri"], item.get("targetSelectionRange", item["targetRange"]))
+            )
         elif "uri" in item:
-            found.append((item["uri"], item["range"]))
-    return found
+            locations.append((item["uri"], item["range"]))
+    return locations
 
 
 def symbol_kind(symbol: Json) -> str:
     """The kind of a symbol in words."""
     number = symbol.get("kind", 0)
-    known = isinstance(number, int) and number < len(SYMBOL_KINDS)
-    return SYMBOL_KINDS[number] if known else "symbol"
+    is_standard = isinstance(number, int) and number < len(SYMBOL_KINDS)
+    return SYMBOL_KINDS[number] if is_standard else "symbol"
 
 
 def symbol_rows(symbols: Any, depth: int = 0) -> list[str]:
     """A line for each symbol of a file; nested ones are indented."""
     rows: list[str] = []
-    for each in symbols:
-        range = each.get("selectionRange") or each.get("location", {}).get("range", {})
+    for symbol in symbols:
+        range = symbol.get("selectionRange") or symbol.get("location", {}).get("range", {})
         line = range.get("start", {}).get("line", 0) + 1
-        rows.append(f"{'  ' * depth}{symbol_kind(each)} {each['name']} :{line}")
-        rows += symbol_rows(each.get("children") or (), depth + 1)
+        rows.append(f"{'  ' * depth}{symbol_kind(symbol)} {symbol['name']} :{line}")
+        rows += symbol_rows(symbol.get("children") or (), depth + 1)
     return rows

@@ -271,8 +271,8 @@ class LanguageServer:
     @property
     def progress(self) -> str:
         """Title and percentage of the server's work; empty if it is idle."""
-        for each in self._progress.values():
-            title, share = each.get("title", ""), each.get("percentage")
+        for task in self._progress.values():
+            title, share = task.get("title", ""), task.get("percentage")
             return f"{title} {share:.0f} %" if isinstance(share, int | float) else str(title)
         return ""
 
@@ -334,7 +334,7 @@ class LanguageServer:
                 self._register(params)
             case "workspace/configuration":
                 items = params["items"]
-                return [_section(self.row.settings, each.get("section")) for each in items]
+                return [_section(self.row.settings, section.get("section")) for section in items]
             case "workspace/workspaceFolders":
                 return [{"uri": uri_of(self.root), "name": self.root.name or "root"}]
             case "workspace/applyEdit":
@@ -351,12 +351,15 @@ class LanguageServer:
         return None
 
     def _register(self, params: Json) -> None:
-        for each in params.get("registrations") or ():
-            self._registered[each["id"]] = each["method"], each.get("registerOptions") or {}
-            if each["method"] == "textDocument/diagnostic":
+        for registration in params.get("registrations") or ():
+            self._registered[registration["id"]] = (
+                registration["method"],
+                registration.get("registerOptions") or {},
+            )
+            if registration["method"] == "textDocument/diagnostic":
                 self.pulls.set()
-        for each in params.get("unregisterations") or ():  # spelled so by the protocol
-            self._registered.pop(each["id"], None)
+        for registration in params.get("unregisterations") or ():  # spelled so by the protocol
+            self._registered.pop(registration["id"], None)
 
 
 def _item(document: Document) -> Json:
@@ -370,16 +373,16 @@ def _item(document: Document) -> Json:
 
 def _section(settings: Json, name: str | None) -> Any:
     """A part of the settings by its dotted name."""
-    found: Any = settings
+    section: Any = settings
     for part in (name or "").split(".") if name else ():
-        found = found.get(part) if isinstance(found, dict) else None
-    return found
+        section = section.get(part) if isinstance(section, dict) else None
+    return section
 
 
 def disk_stamp(path: Path) -> tuple[int, int] | None:
     """Size and time of a file; ``None`` if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

@@ -55,14 +55,14 @@ class LspSession:
             home, agent_dir = self._user_folders()
             paths = config_files(ctx.cwd, home, agent_dir, trusted=ctx.is_project_trusted())
             read = await ctx.files.read_many(map(str, paths), most=MAX_FILE)
-            found = [
+            configs = [
                 (Path(path), data.decode("utf-8", "replace"))
                 for path, data in read.items()
                 if isinstance(data, bytes)
             ]
-            self._servers = load_servers(found)
-            for problem in self._servers.problems:
-                ctx.ui.notify(problem, "warning")
+            self._servers = load_servers(configs)
+            for message in self._servers.problems:
+                ctx.ui.notify(message, "warning")
         return self._servers
 
     def _user_folders(self) -> tuple[Path, Path]:
@@ -92,13 +92,13 @@ class LspSession:
         rows = (await self.servers()).matching(path)
         cwd = self.pi.context.cwd
         placed = [(row, root) for row in rows if (root := root_of(row, path, cwd)) is not None]
-        placed.sort(key=lambda each: not (each[0].first and each[0].needs_marker))
+        placed.sort(key=lambda pair: not (pair[0].first and pair[0].needs_marker))
         main: list[Launch] = []
         linters: list[Launch] = []
         for row, root in placed:
             if row.is_linter or not main:
-                found = await self._first_allowed(row, root)
-                (linters if row.is_linter else main).extend(found)
+                allowed = await self._first_allowed(row, root)
+                (linters if row.is_linter else main).extend(allowed)
         return main + linters
 
     async def _first_allowed(self, row: ServerRow, root: Path) -> list[Launch]:
@@ -118,10 +118,10 @@ class LspSession:
         hint = f" Install one, e.g.: {rows[0].install}" if rows[0].install else ""
         return f"No language server for {kind} files is available.{hint}"
 
-    def first_time(self, name: str, problem: str) -> bool:
+    def first_time(self, name: str, message: str) -> bool:
         """Whether this is the first call with these arguments in the session."""
-        is_first = (name, problem) not in self._noted
-        self._noted.add((name, problem))
+        is_first = (name, message) not in self._noted
+        self._noted.add((name, message))
         return is_first
 
     # Running servers ------------------------------------------------------------------------------
@@ -134,13 +134,13 @@ class LspSession:
 
     async def servers_for(self, path: Path) -> list[LanguageServer]:
         """All servers of a file that run or can be started."""
-        found = []
+        servers = []
         for launch in await self.chosen(path):
             try:
-                found.append(await self.server(launch))
+                servers.append(await self.server(launch))
             except ServerUnavailable:
                 continue
-        return found
+        return servers
 
     def slots(self) -> list[Slot]:
         """The servers of this project; the pool may have those of other projects."""
@@ -244,14 +244,14 @@ def _is_skipped(name: str) -> bool:
 def _changes(
     server: LanguageServer, before: dict[str, FileStamp], now: dict[str, FileStamp]
 ) -> dict[Path, int]:
-    found: dict[Path, int] = {}
+    changes: dict[Path, int] = {}
     for name in _relevant(server.row, {*before, *now}):
         if before.get(name) != now.get(name):
             kind = CREATED if name not in before else DELETED if name not in now else CHANGED
-            found[server.root / name] = kind
-            if len(found) >= MAX_EVENTS:
+            changes[server.root / name] = kind
+            if len(changes) >= MAX_EVENTS:
                 break
-    return found
+    return changes
 
 
 def _relevant(row: ServerRow, names: Iterable[str]) -> Sequence[str]:

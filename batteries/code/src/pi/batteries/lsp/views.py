@@ -28,13 +28,13 @@ HINT = "↑↓ scroll · r restart all · Escape close"
 def call(view: ToolView, options: ViewOptions, theme: Theme) -> list[str]:
     """The action and its subject; the result below."""
     arguments = view.arguments
-    words = [str(arguments.get("action", "…"))]
+    parts = [str(arguments.get("action", "…"))]
     for name in ("file", "symbol", "query", "new_name"):
         if value := arguments.get(name):
-            words.append(str(value))
+            parts.append(str(value))
     rows = sanitise_keeping_style(view.text).strip("\n").split("\n") if view.text else []
     return [
-        one_line(" ".join(words)),
+        one_line(" ".join(parts)),
         *_folded([_coloured(row, theme) for row in rows], options, theme),
     ]
 
@@ -68,13 +68,13 @@ class LanguageServersScreen:
     def __init__(
         self,
         status: Callable[[], Json],
-        known: Sequence[tuple[str, str, str]],
+        programs: Sequence[tuple[str, str, str]],
         tui: Any,
         theme: Theme,
         done: Callable[[Any], None],
     ) -> None:
         self._status = status
-        self._known = sorted(known, key=lambda each: (not each[1], each[0]))
+        self._known = sorted(programs, key=lambda row: (not row[1], row[0]))
         self._tui = tui
         self._theme = theme
         self._done = done
@@ -93,8 +93,8 @@ class LanguageServersScreen:
         theme = self._theme
         rows: list[str] = []
         running = self._status()["servers"]
-        for each in running:
-            rows += self._server(each)
+        for server in running:
+            rows += self._server(server)
         if not running:
             hint = "None is running: the first write or query starts one."
             rows += [theme.fg("muted", row) for row in wrap_text(hint, max(width - 2, 1))]
@@ -113,14 +113,14 @@ class LanguageServersScreen:
 
     def _installed(self, used: int, width: int) -> list[str]:
         """The rows of the known servers from the scroll position, as many as fit."""
-        room = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
-        drawn = [self._known_rows(*each, width) for each in self._known]
-        last, space = len(drawn), room
+        height = max(3, self._tui.terminal.size.rows - used - FRAME_ROWS)
+        drawn = [self._known_rows(*program, width) for program in self._known]
+        last, space = len(drawn), height
         while last and len(drawn[last - 1]) <= space:
             last -= 1
             space -= len(drawn[last])
         self._top = max(0, min(self._top, last))
-        return [row for rows in drawn[self._top :] for row in rows][:room]
+        return [row for rows in drawn[self._top :] for row in rows][:height]
 
     def _known_rows(self, name: str, program: str, install: str, width: int) -> list[str]:
         text = one_line(program) if program else f"not found: {install}"

@@ -58,7 +58,7 @@ class Checked(Record):
     """The result of one server for a written file."""
 
     server: str
-    found: tuple[Diagnostic, ...] | None = None
+    diagnostics: tuple[Diagnostic, ...] | None = None
     """``None`` if there is no result for this text."""
     note: str = ""
 
@@ -131,10 +131,10 @@ class WriteThrough:
         if done is None or done[0] == text:
             return text, ""
         formatted, name = done
-        shown = _changed_lines(text, formatted)
+        excerpt = _changed_lines(text, formatted)
         return (
             formatted,
-            f"{name} formatted {change.path.name}. On disk, in place of your text:\n{shown}",
+            f"{name} formatted {change.path.name}. On disk, in place of your text:\n{excerpt}",
         )
 
     async def _format(self, path: Path, text: str) -> tuple[str, str] | None:
@@ -143,7 +143,7 @@ class WriteThrough:
         ``None`` if no server can format.
         """
         launches = await self._session.chosen(path)
-        for launch in sorted(launches, key=lambda each: not each.row.is_linter):
+        for launch in sorted(launches, key=lambda launch: not launch.row.is_linter):
             server = await self._session.server(launch)
             if not server.supports("textDocument/formatting"):
                 continue
@@ -203,20 +203,20 @@ class WriteThrough:
     def _reported(
         self, path: Path, checked: list[Checked], notes: list[str]
     ) -> tuple[tuple[str, ...], Json]:
-        notes += [each.note for each in checked]
-        answered = [each for each in checked if each.found is not None]
+        notes += [check.note for check in checked]
+        answered = [check for check in checked if check.diagnostics is not None]
         details: Json = {}
         if answered:
-            found = [one for each in answered for one in each.found or ()]
+            diagnostics = [entry for check in answered for entry in check.diagnostics or ()]
             if self._settings.get("lsp.diagnosticsDeduplicate"):
-                found = without_repeats(found)
-            names = [each.server for each in answered]
-            notes.insert(0, report(self._name(path), names, found))
-            problems = [each for each in found if each.is_problem]
+                diagnostics = without_repeats(diagnostics)
+            names = [check.server for check in answered]
+            notes.insert(0, report(self._name(path), names, diagnostics))
+            problems = [entry for entry in diagnostics if entry.is_problem]
             details["diagnostics"] = {
                 "servers": names,
                 "summary": count_text(problems),
-                "items": details_of(found),
+                "items": details_of(diagnostics),
             }
         return tuple(filter(None, notes)), details
 
@@ -236,7 +236,7 @@ class WriteThrough:
             if launch.no_diagnostics:
                 first = self._session.first_time(launch.key, "no diagnostics")
                 return Checked(server=name, note=launch.no_diagnostics if first else "")
-            found = await fresh_diagnostics(server, path)
+            diagnostics = await fresh_diagnostics(server, path)
         except ServerUnavailable as error:
             first = self._session.first_time(launch.key, error.fault)
             return Checked(server=name, note=error.message if first else "")
@@ -248,7 +248,7 @@ class WriteThrough:
             note = f"{name} could not check the file: {error.message}"
             return Checked(server=name, note=note if first else "")
         self._silent.discard(launch.key)
-        return Checked(server=name, found=found)
+        return Checked(server=name, diagnostics=diagnostics)
 
     def _silence_note(self, launch: Launch) -> str:
         self._silent.add(launch.key)
@@ -288,7 +288,7 @@ class WriteThrough:
         """Remove and return the late results of files whose text has not changed since."""
         late, self._late = self._late, {}
         reports = [
-            found for path, (text, found) in late.items() if await self._session.read(path) == text
+            note for path, (text, note) in late.items() if await self._session.read(path) == text
         ]
         return "\n\n".join(reports)
 
@@ -299,13 +299,15 @@ class LateNotes(Policy):
     def __init__(self, writes: WriteThrough) -> None:
         self._writes = writes
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Add late diagnostics between two turns, and before a prompt."""
-        continues = at.kind == "prompt" or (at.kind == "turn" and bool(at.results))
+        continues = boundary.kind == "prompt" or (
+            boundary.kind == "turn" and bool(boundary.results)
+        )
         if not continues or not (text := await self._writes.take_late()):
-            return at.next
+            return boundary.next
         entry = CustomMessageEntry(custom_type=LATE_NOTE, content=text, display=True)
-        return replace(at.next, entries=(*at.next.entries, entry))
+        return replace(boundary.next, entries=(*boundary.next.entries, entry))
 
 
 def _text_of(change: FileChange) -> str | None:
@@ -355,18 +357,18 @@ async def plan_edit(edit: Mapping[str, Any], read: ReadText) -> list[FileStep]:
         ]
     steps: list[FileStep] = []
     texts: dict[Path, str] = {}
-    for each in changes:
-        if "kind" in each:
-            steps.append(_resource_step(each, texts))
+    for change in changes:
+        if "kind" in change:
+            steps.append(_resource_step(change, texts))
             continue
-        path = _path(each["textDocument"]["uri"])
+        path = _path(change["textDocument"]["uri"])
         before = texts.get(path)
         if before is None:
             before = await read(path)
         if before is None:
             raise BadLspMessage(f"Cannot read {path}, which the server wants to change.")
-        texts[path] = apply_edits(before, each["edits"])
-        step = FileStep(kind="write", path=path, text=texts[path], edits=len(each["edits"]))
+        texts[path] = apply_edits(before, change["edits"])
+        step = FileStep(kind="write", path=path, text=texts[path], edits=len(change["edits"]))
         steps.append(step)
     return steps
 
