@@ -62,9 +62,10 @@ _AGREES = re.compile(r"\W*(?:ok|okay|lgtm|no objections?)\W*", re.IGNORECASE)
 def work_of(messages: Sequence[SessionMessage]) -> str:
     """Return the messages since the last prompt of the user as text; long ones are shortened."""
     start = max(
-        (place for place, each in enumerate(messages) if isinstance(each, UserMessage)), default=0
+        (index for index, message in enumerate(messages) if isinstance(message, UserMessage)),
+        default=0,
     )
-    text = "\n\n".join(filter(None, map(_shown, messages[start:])))
+    text = "\n\n".join(filter(None, map(_message_text, messages[start:])))
     if len(text) <= MAX_WORK:
         return text
     half = MAX_WORK // 2
@@ -77,7 +78,7 @@ def advice_in(answer: str) -> str:
     return "" if _AGREES.fullmatch(text) else text
 
 
-def _shown(message: SessionMessage) -> str:
+def _message_text(message: SessionMessage) -> str:
     match message:
         case UserMessage():
             return f"User: {_short(_text(message.content))}"
@@ -150,27 +151,29 @@ class Advisor(Policy):
         """Whether runs are reviewed."""
         return self._pi.settings.get("advisor.enabled") is True
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Review when the agent is about to stop, or after a number of turns."""
-        if at.kind == "prompt":
+        if boundary.kind == "prompt":
             self._reviews = self._turns = 0
         # No review after an abort or an error: the agent should stop.
-        if not self.is_on or at.outcome != "completed" or at.next.claimed:
-            return at.next
-        if at.kind == "turn":
-            return await self._after_turn(at)
-        is_last = at.kind == "settle" and at.answer is not None
+        if not self.is_on or boundary.outcome != "completed" or boundary.next.claimed:
+            return boundary.next
+        if boundary.kind == "turn":
+            return await self._after_turn(boundary)
+        is_last = boundary.kind == "settle" and boundary.answer is not None
         if is_last and self._may_review() and (advice := await self._review()):
-            return replace(at.next, action="again", entries=(*at.next.entries, _entry(advice)))
-        return at.next
+            return replace(
+                boundary.next, action="again", entries=(*boundary.next.entries, _entry(advice))
+            )
+        return boundary.next
 
-    async def _after_turn(self, at: Boundary) -> Next:
+    async def _after_turn(self, boundary: Boundary) -> Next:
         self._turns += 1
         every = self._pi.settings.get("advisor.everyTurns")
-        is_due = every > 0 and self._turns % every == 0 and bool(at.results)
+        is_due = every > 0 and self._turns % every == 0 and bool(boundary.results)
         if is_due and self._may_review() and (advice := await self._review()):
-            return replace(at.next, entries=(*at.next.entries, _entry(advice)))
-        return at.next
+            return replace(boundary.next, entries=(*boundary.next.entries, _entry(advice)))
+        return boundary.next
 
     def _may_review(self) -> bool:
         return self._reviews < int(self._pi.settings.get("advisor.maxReviews"))
@@ -184,14 +187,16 @@ class Advisor(Policy):
         system = self._system()
         pi.context.ui.set_status(MESSAGE, "advisor reviews")
         try:
-            for each in (await pi.models.for_role("advisor")).models:
-                options = StreamOptions(max_tokens=MAX_TOKENS, reasoning=each.thinking or "off")
+            for candidate in (await pi.models.for_role("advisor")).models:
+                options = StreamOptions(
+                    max_tokens=MAX_TOKENS, reasoning=candidate.thinking or "off"
+                )
                 answer = await pi.models.complete(
-                    question, model=each.model, system=system, options=options
+                    question, model=candidate.model, system=system, options=options
                 )
                 if answer.stop_reason not in ("error", "aborted") and answer.text.strip():
                     return advice_in(answer.text)
-                pi.log.info("no review by %s: %s", each.model.id, answer.error_message)
+                pi.log.info("no review by %s: %s", candidate.model.id, answer.error_message)
         finally:
             pi.context.ui.set_status(MESSAGE, None)
         return ""
@@ -226,8 +231,8 @@ def _entry(advice: str) -> CustomMessageEntry:
     return CustomMessageEntry(custom_type=MESSAGE, content=ADVICE.format(text=advice), display=True)
 
 
-def _files(where: Where) -> Iterator[Path]:
+def _files(search: Where) -> Iterator[Path]:
     """Yield the files with rules for reviews. Files of a project are read once it is trusted."""
-    yield where.cwd / ".pi" / FILE
-    yield where.cwd / FILE
-    yield where.agent_dir / FILE
+    yield search.cwd / ".pi" / FILE
+    yield search.cwd / FILE
+    yield search.agent_dir / FILE

@@ -67,11 +67,11 @@ class ContextPromotion:
             return None
         return target
 
-    def _warn(self, problem: str) -> None:
+    def _warn(self, message: str) -> None:
         """Report a wrong target once; the conversation is compacted as usual."""
         if not self._is_warned:
             self._is_warned = True
-            self._pi.warn(f"contextPromotionTarget: {problem}. The conversation is compacted.")
+            self._pi.warn(f"contextPromotionTarget: {message}. The conversation is compacted.")
 
 
 def target_of(setting: object, current: Model) -> str:

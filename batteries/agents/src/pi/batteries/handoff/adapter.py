@@ -64,19 +64,19 @@ class HandOffStrategy:
 
     async def compact(self, work: Work) -> CompactionResult | HandOff | Declined:
         """Return the document for this or a new session, or decline."""
-        place, self._place = self._place or self._configured(), ""
-        if (declined := self._declined(work, place)) is not None:
+        target, self._place = self._place or self._configured(), ""
+        if (declined := self._declined(work, target)) is not None:
             return declined
         answer = await self._ask(work.instructions)
         document = document_of(answer)
         if not document:
             return Declined(why=f"There is no hand-off document: {why_none(answer)}.")
         # In this session the newest messages stay, so that their facts need not be repeated.
-        facts = work.kept_facts if place == "here" else work.all_facts()
+        facts = work.kept_facts if target == "here" else work.all_facts()
         # The document is stored, shown and perhaps shared, so it must not contain secrets.
         text = self._pi.redact("\n\n".join(filter(None, (document, facts.text))), "export")
         details = self._pi.redact(facts.details, "export")
-        if place == "here" and work.preparation is not None:
+        if target == "here" and work.preparation is not None:
             return CompactionResult(
                 summary=text,
                 first_kept_id=work.preparation.first_kept_id,
@@ -90,7 +90,7 @@ class HandOffStrategy:
             details=details,
         )
 
-    def _declined(self, work: Work, place: str) -> Declined | None:
+    def _declined(self, work: Work, target: str) -> Declined | None:
         """Return why no document is requested; ``None`` if nothing prevents it."""
         model = self._pi.context.model
         if model is not None and not writes_texts(model):
@@ -100,13 +100,13 @@ class HandOffStrategy:
         messages = [item for item in work.items if item.role in ("user", "assistant", "custom")]
         if len(messages) < MIN_MESSAGES:
             return Declined(why="There is nothing to hand off yet.")
-        if place == "here" and work.preparation is None:
+        if target == "here" and work.preparation is None:
             return Declined(why=work.why_not, code="nothing_to_compact")
         return None
 
     def _configured(self) -> str:
-        place = self._pi.settings.get("handoff.place")
-        return place if place in PLACES else "session"
+        target = self._pi.settings.get("handoff.place")
+        return target if target in PLACES else "session"
 
     async def _ask(self, focus: str) -> AssistantMessage:
         """Request the document without tools; if the answer has none, again with tools."""
@@ -126,13 +126,13 @@ class HandOffStrategy:
         if not _has_messages(ctx):
             ctx.ui.notify("There is nothing to hand off yet.", "warning")
             return
-        place = str(self._pi.settings.get("handoff.place"))
-        if place not in PLACES and ctx.has_ui:
+        target = str(self._pi.settings.get("handoff.place"))
+        if target not in PLACES and ctx.has_ui:
             chosen = await ctx.ui.select("Hand off: what happens with the document?", _OPTIONS)
             if chosen is None or chosen == CANCEL:
                 return
-            place = "here" if chosen == HERE else "session"
-        self._place = place if place in PLACES else "session"
+            target = "here" if chosen == HERE else "session"
+        self._place = target if target in PLACES else "session"
         ctx.compact(arguments.strip(), strategy="handoff")
 
 
@@ -140,8 +140,8 @@ _OPTIONS = [NEW, HERE, CANCEL]
 
 
 def _has_messages(ctx: CommandContext) -> bool:
-    shown = [m for m in ctx.next_request().messages if not isinstance(m, SystemMessage)]
-    return len(shown) >= MIN_MESSAGES
+    messages = [m for m in ctx.next_request().messages if not isinstance(m, SystemMessage)]
+    return len(messages) >= MIN_MESSAGES
 
 
 # The document -------------------------------------------------------------------------------------

@@ -44,11 +44,11 @@ class ModelUsage:
     async def count(self, model: Model) -> None:
         """Count a choice. Older choices lose weight, so that a new favourite rises to the top."""
         name = f"{model.provider}/{model.id}"
-        counts = {each: value * 0.95 for each, value in self._counts().items()}
+        counts = {model_name: value * 0.95 for model_name, value in self._counts().items()}
         counts[name] = counts.get(name, 0.0) + 1.0
         favourites = sorted(counts, key=counts.__getitem__, reverse=True)[:MAX_COUNTED]
         await self._pi.store("global").set(
-            _COUNTS, {each: round(counts[each], 4) for each in favourites}
+            _COUNTS, {favourite: round(counts[favourite], 4) for favourite in favourites}
         )
 
     def most_used(self) -> tuple[str, ...]:
@@ -76,23 +76,25 @@ class VisionRole(Policy):
         prompt = last_prompt(request.messages)
         if request.model.sees_images or prompt is None or not _has_image(prompt):
             return request
-        found = (await self._pi.models.for_role("vision", current=False)).models
-        if not found:
+        candidates = (await self._pi.models.for_role("vision", current=False)).models
+        if not candidates:
             return request
-        self._announce(found[0], prompt)
-        level = found[0].thinking or request.thinking
-        return replace(request, model=found[0].model, thinking=level)
+        self._announce(candidates[0], prompt)
+        level = candidates[0].thinking or request.thinking
+        return replace(request, model=candidates[0].model, thinking=level)
 
-    def _announce(self, found: RoleModel, prompt: UserMessage) -> None:
+    def _announce(self, candidate: RoleModel, prompt: UserMessage) -> None:
         if self._announced != prompt.timestamp:
             self._announced = prompt.timestamp
-            name = f"{found.model.provider}/{found.model.id}"
+            name = f"{candidate.model.provider}/{candidate.model.id}"
             self._pi.context.ui.notify(f"{name} looks at the picture (role vision).", "info")
 
 
 def last_prompt(messages: Sequence[Message]) -> UserMessage | None:
     """Return the last message of the user; ``None`` if there is none."""
-    return next((each for each in reversed(messages) if isinstance(each, UserMessage)), None)
+    return next(
+        (message for message in reversed(messages) if isinstance(message, UserMessage)), None
+    )
 
 
 def _has_image(message: UserMessage) -> bool:
@@ -143,35 +145,37 @@ class RoleCommands:
         if not role:
             return
         if role not in self._pi.models.roles.names:
-            known = ", ".join(self._pi.models.roles.names)
-            ctx.ui.notify(f"Unknown role {role}. Roles: {known}.", "error")
+            names = ", ".join(self._pi.models.roles.names)
+            ctx.ui.notify(f"Unknown role {role}. Roles: {names}.", "error")
             return
         await self._set(role, ctx)
 
     async def _choose_role(self, ctx: CommandContext) -> str | None:
         roles = self._pi.models.roles
-        options = [Option(label=role, description=self._shown(role, ctx)) for role in roles.names]
+        options = [
+            Option(label=role, description=self._describe_role(role, ctx)) for role in roles.names
+        ]
         chosen: str | None = await ctx.ui.select("Model roles", options)
         return chosen
 
     def _lines(self, ctx: CommandContext) -> list[str]:
         names = self._pi.models.roles.names
         width = max(map(len, names))
-        return [f"{role.ljust(width)}  {self._shown(role, ctx)}" for role in names]
+        return [f"{role.ljust(width)}  {self._describe_role(role, ctx)}" for role in names]
 
-    def _shown(self, role: str, ctx: CommandContext) -> str:
+    def _describe_role(self, role: str, ctx: CommandContext) -> str:
         roles = self._pi.models.roles
         purpose = roles.tags.get(role) or PURPOSES.get(role, "")
         if not roles.patterns(role):
             return " · ".join(filter(None, ("not set", purpose)))
-        found = resolve_role(role, roles, ctx.model_registry.resolve)
+        resolved = resolve_role(role, roles, ctx.model_registry.resolve)
         value = ", ".join(roles.patterns(role))
-        if found.models:
-            model = found.models[0]
+        if resolved.models:
+            model = resolved.models[0]
             level = f":{model.thinking}" if model.thinking else ""
             value = f"{model.model.provider}/{model.model.id}{level}"
-        elif found.problem:
-            value = f"{value} ({found.problem})"
+        elif resolved.problem:
+            value = f"{value} ({resolved.problem})"
         else:
             value = f"{value} (no such model)"
         source = " (this run only)" if role in roles.overrides else ""
@@ -224,11 +228,11 @@ class RoleCommands:
         if not pattern:
             await self.pick(ctx)
             return
-        found = ctx.model_registry.resolve(pattern)
-        if found is None:
+        resolved = ctx.model_registry.resolve(pattern)
+        if resolved is None:
             ctx.ui.notify(f"Model not found: {pattern}. /model lists the models.", "error")
             return
-        await self._use(found.model, found.thinking, ctx)
+        await self._use(resolved.model, resolved.thinking, ctx)
 
     async def pick(self, ctx: CommandContext) -> None:
         """Let the user choose the model."""
@@ -293,17 +297,17 @@ class SessionRoles:
         if reference is None:
             return None
         find = self._pi.context.model_registry.resolve
-        found = resolve_role(
+        resolved = resolve_role(
             reference.role,
             self._pi.models.roles,
             find,
             current=self._current(),
             thinking=reference.thinking,
         )
-        for each in found.models:
-            if self._pi.context.model_registry.has_configured_auth(each.model):
-                level = f":{each.thinking}" if each.thinking else ""
-                return f"{each.model.provider}/{each.model.id}{level}"
+        for candidate in resolved.models:
+            if self._pi.context.model_registry.has_configured_auth(candidate.model):
+                level = f":{candidate.thinking}" if candidate.thinking else ""
+                return f"{candidate.model.provider}/{candidate.model.id}{level}"
         return None
 
     def _current(self) -> ResolvedModel | None:
@@ -331,24 +335,24 @@ class SessionRoles:
     def _cycle(self, step: int) -> ResolvedModel | None:
         """Return the model of the next role, with the level of that role."""
         registry = self._pi.context.model_registry
-        found = next_role(
+        assignment = next_role(
             self._pi.models.roles,
             self._role or self._role_of_current(),
             registry.resolve,
             step=step,
             session=self._current(),
         )
-        if found is None or not registry.has_configured_auth(found.model):
+        if assignment is None or not registry.has_configured_auth(assignment.model):
             return None
-        self._role = found.role
-        return ResolvedModel(model=found.model, thinking=found.thinking)
+        self._role = assignment.role
+        return ResolvedModel(model=assignment.model, thinking=assignment.thinking)
 
     def _role_of_current(self) -> str:
         model = self._pi.context.model
         roles = self._pi.models.roles
         for role in roles.cycle_order:
-            found = resolve_role(role, roles, self._pi.context.model_registry.resolve)
-            if model is not None and found.models and found.models[0].model.id == model.id:
+            resolved = resolve_role(role, roles, self._pi.context.model_registry.resolve)
+            if model is not None and resolved.models and resolved.models[0].model.id == model.id:
                 return role
         return "default"
 
@@ -360,9 +364,9 @@ class SessionRoles:
         for role in roles.names:
             if not roles.patterns(role):
                 continue
-            found = resolve_role(role, roles, find)
-            if found.models:
-                model = found.models[0].model
+            resolved = resolve_role(role, roles, find)
+            if resolved.models:
+                model = resolved.models[0].model
                 name = f"{model.provider}/{model.id}"
                 badges[name] = (*badges.get(name, ()), role)
         return ModelNotes(badges=badges, used=self._usage.most_used())

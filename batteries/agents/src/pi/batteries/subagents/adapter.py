@@ -208,8 +208,8 @@ class SubAgents:
 
     async def _sweep(self) -> None:
         for closed in await self.copies.sweep():
-            where = closed.branch or str(closed.path)
-            self._show(f"Unmerged work of an agent was kept: {where}")
+            location = closed.branch or str(closed.path)
+            self._show(f"Unmerged work of an agent was kept: {location}")
 
     def _show(self, text: str) -> None:
         """Show a warning in any mode."""
@@ -266,8 +266,8 @@ class SubAgents:
 
     def _unmerged(self, node: AgentNode) -> None:
         """Report unmerged work of an aborted call: now to the user, next turn to the model."""
-        where = node.branch or node.path
-        self._show(f"Unmerged work of {node.id} was kept: {where}")
+        location = node.branch or node.path
+        self._show(f"Unmerged work of {node.id} was kept: {location}")
         message = {"custom_type": REPORT, "content": self.work.report(node)}
         sending = self._pi.send_message(
             {**message, "details": {"agents": [node.row()]}}, deliver_as="next_turn"
@@ -314,9 +314,11 @@ class SubAgents:
 
 def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:
     """The data of the entries about agents, in the order of the session file."""
-    entries = (each for each in ctx.session_manager.get_entries() if isinstance(each, Custom))
+    entries = (entry for entry in ctx.session_manager.get_entries() if isinstance(entry, Custom))
     return [
-        each.data for each in entries if each.custom_type == ENTRY and isinstance(each.data, dict)
+        entry.data
+        for entry in entries
+        if entry.custom_type == ENTRY and isinstance(entry.data, dict)
     ]
 
 
@@ -326,14 +328,14 @@ class AgentPolicy(Policy):
     def __init__(self, agents: SubAgents) -> None:
         self._agents = agents
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """At the end of a run, wait for an agent and continue with its report."""
         agents = self._agents
-        if at.kind != "settle":
-            return at.next
-        if at.outcome == "aborted" and agents.tree.active():
+        if boundary.kind != "settle":
+            return boundary.next
+        if boundary.outcome == "aborted" and agents.tree.active():
             await agents.stopped()
-        waits = agents.runs_once and at.outcome == "completed"
-        if not waits or at.next.claimed or not agents.running:
-            return at.next
-        return replace(at.next, action="again", prepare=agents.wait_for_one)
+        waits = agents.runs_once and boundary.outcome == "completed"
+        if not waits or boundary.next.claimed or not agents.running:
+            return boundary.next
+        return replace(boundary.next, action="again", prepare=agents.wait_for_one)

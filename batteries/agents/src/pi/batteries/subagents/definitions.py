@@ -107,7 +107,7 @@ def _definition(meta: Mapping[str, Any], body: str, path: Path) -> AgentDefiniti
         prompt=body.strip(),
         tools=None if _means_every(tools) else tool_names(_words(tools)),
         without=tool_names(_words(named.get("disallowedtools"))),
-        models=tuple(each for each in _words(named.get("model")) if each not in INHERIT),
+        models=tuple(model for model in _words(named.get("model")) if model not in INHERIT),
         thinking=_level(named, path),
         max_turns=_number(named.get("maxturns"), path),
         skills=_words(named.get("skills")),
@@ -172,9 +172,9 @@ def _is_isolated(value: Any) -> bool:
 def _spawns(named: Mapping[str, Any]) -> tuple[str, ...]:
     value = named.get("spawns")
     if value is None:  # Claude Code: the tool itself, for all agents or for some
-        words = [word for word in _words(named.get("tools")) if word.startswith(("Agent", "Task"))]
+        calls = [word for word in _words(named.get("tools")) if word.startswith(("Agent", "Task"))]
         return tuple(
-            each for word in words for each in (_words(word.partition("(")[2][:-1]) or (EVERY,))
+            agent for word in calls for agent in (_words(word.partition("(")[2][:-1]) or (EVERY,))
         )
     if value in _TRUE:
         return (EVERY,)
@@ -192,31 +192,31 @@ def _schema(value: Any, path: Path) -> Json | None:
 # Search -------------------------------------------------------------------------------------------
 
 
-def find_agents(where: Where) -> Iterator[Path]:
+def find_agents(search: Where) -> Iterator[Path]:
     """Yield the files of the project, then those of the user."""
-    yield from _files(where, where.cwd / ".pi/agents", "pi")
+    yield from _files(search, search.cwd / ".pi/agents", "pi")
     for agent, folder in FOLDERS:
-        yield from _files(where, where.cwd / folder / "agents", agent)
-    yield from _files(where, where.agent_dir / "agents", "pi")
-    if where.cwd != where.home:
+        yield from _files(search, search.cwd / folder / "agents", agent)
+    yield from _files(search, search.agent_dir / "agents", "pi")
+    if search.cwd != search.home:
         for agent, folder in FOLDERS:
-            yield from _files(where, where.home / folder / "agents", agent)
+            yield from _files(search, search.home / folder / "agents", agent)
 
 
-def _files(where: Where, folder: Path, agent: str) -> list[Path]:
+def _files(search: Where, folder: Path, agent: str) -> list[Path]:
     # An untrusted folder is not even listed.
-    if not where.allows(folder) or not where.uses(agent, folder):
+    if not search.allows(folder) or not search.uses(agent, folder):
         return []
     try:
-        found = sorted(folder.iterdir())
+        paths = sorted(folder.iterdir())
     except OSError:
         return []
-    return [path for path in found if path.suffix in (".md", ".toml")]
+    return [path for path in paths if path.suffix in (".md", ".toml")]
 
 
 @cache
 def bundled_agents() -> tuple[AgentDefinition, ...]:
     """The agents that come with pi."""
     files = sorted(BUNDLED.glob("*.md"))
-    found = (parse_agent(file.read_text(encoding="utf-8"), file) for file in files)
-    return tuple(each for each in found if each is not None)
+    definitions = (parse_agent(file.read_text(encoding="utf-8"), file) for file in files)
+    return tuple(definition for definition in definitions if definition is not None)

@@ -131,9 +131,9 @@ class IsolatedCopies:
             if node is not None:
                 await copy.commit(await self._message(node, patch))
             return await self._close(copy, f"{note}: {error.message}")
-        shown = ", ".join(patch.files[:MAX_SHOWN_FILES])
+        names = ", ".join(patch.files[:MAX_SHOWN_FILES])
         more = len(patch.files) - MAX_SHOWN_FILES
-        files = f"{shown} and {more} more" if more > 0 else shown
+        files = f"{names} and {more} more" if more > 0 else names
         how = "as a commit" if by_commit else "into your files"
         note = f"Its changes were merged {how}: {files}."
         return replace(await self._close(copy, note, discard=True), is_merged=True)
@@ -171,11 +171,13 @@ class IsolatedCopies:
 
 def _report(closed: ClosedCopy, note: str) -> MergeReport:
     path = "" if closed.path is None else str(closed.path)
-    where = [f"the branch {closed.branch}"] if closed.branch else []
-    where += [f"the folder {path}"] if path else []
-    if where:
+    locations = [f"the branch {closed.branch}"] if closed.branch else []
+    locations += [f"the folder {path}"] if path else []
+    if locations:
         note += (
-            f" They are on {' and in '.join(where)}." if closed.branch else f" They are in {path}."
+            f" They are on {' and in '.join(locations)}."
+            if closed.branch
+            else f" They are in {path}."
         )
     if closed.reason:
         note += f" ({closed.reason})"

@@ -64,17 +64,17 @@ class AgentCatalog:
     def __init__(self, pi: ExtensionAPI) -> None:
         self._pi = pi
         self._found: dict[str, AgentDefinition] | None = None
-        pi.context.resources.add_kind(KIND, parse_agent, lambda each: each.name)
+        pi.context.resources.add_kind(KIND, parse_agent, lambda definition: definition.name)
         pi.context.resources.add_source(KIND, find_agents)
 
     def read(self) -> dict[str, AgentDefinition]:
         """All agents by name; those of the project before those of the user, then pi's own."""
         if self._found is None:
-            items = [each for each in self._pi.context.resources.load(KIND) if not each.shadowed]
-            found = {each.key: replace(each.value, source=each.scope) for each in items}
-            for each in bundled_agents():
-                found.setdefault(each.name, each)
-            self._found = found
+            items = [item for item in self._pi.context.resources.load(KIND) if not item.shadowed]
+            definitions = {item.key: replace(item.value, source=item.scope) for item in items}
+            for definition in bundled_agents():
+                definitions.setdefault(definition.name, definition)
+            self._found = definitions
         return self._found
 
     def usable(self, caller: AgentDefinition | None = None) -> dict[str, AgentDefinition]:
@@ -83,8 +83,8 @@ class AgentCatalog:
         off.update(_words(self._pi.context.environ.get(BLOCKED, "")))
         allowed = None if caller is None or EVERY in caller.spawns else {*caller.spawns}
         return {
-            name: each
-            for name, each in self.read().items()
+            name: definition
+            for name, definition in self.read().items()
             if name not in off and (allowed is None or name in allowed)
         }
 
@@ -126,9 +126,9 @@ def choose_model(
     level = item.effort or definition.thinking
     inherited = None if caller is None else ctx.model_registry.resolve(caller.model)
     for pattern in [*patterns, "@task"]:
-        found = _resolved(pi, pattern)
-        if found is not None:
-            return replace(found, thinking=level or found.thinking)
+        chosen = _resolved(pi, pattern)
+        if chosen is not None:
+            return replace(chosen, thinking=level or chosen.thinking)
     model = inherited.model if inherited is not None else ctx.model
     # An unset role is no problem: it means the model of the caller.
     missing = [pattern for pattern in patterns if parse_role(pattern) is None]
@@ -141,17 +141,17 @@ def _resolved(pi: ExtensionAPI, pattern: str) -> ChosenModel | None:
     ctx, reference = pi.context, parse_role(pattern)
     find, is_usable = ctx.model_registry.resolve, ctx.model_registry.has_configured_auth
     if reference is None:
-        found = find(pattern)
-        if found is None or not is_usable(found.model):
+        named = find(pattern)
+        if named is None or not is_usable(named.model):
             return None
-        return ChosenModel(model=found.model, thinking=found.thinking)
+        return ChosenModel(model=named.model, thinking=named.thinking)
     configured = pi.settings.get("modelRoles") or {}
     roles = {name: value for name, value in configured.items() if value}
     settings = RoleSettings(roles=roles, overrides=role_overrides({}, ctx.environ))
     if reference.role not in {*roles, *settings.overrides}:
         return None
     resolved = resolve_role(reference.role, settings, find, thinking=reference.thinking)
-    usable = (each for each in resolved.models if is_usable(each.model))
+    usable = (candidate for candidate in resolved.models if is_usable(candidate.model))
     chosen = next(usable, None)
     if chosen is None:
         return None
@@ -166,7 +166,7 @@ def system_text(
     if copy is not None:
         parts.append(ISOLATED.format(cwd=copy))
     parts.append(definition.prompt)
-    skills = {each.key: each.value for each in pi.context.resources.load("skills")}
+    skills = {skill.key: skill.value for skill in pi.context.resources.load("skills")}
     for name in definition.skills:
         if name in skills:
             parts.append(f"# Skill {name}\n\n{skills[name].content}")

@@ -281,8 +281,8 @@ class AgentTree:
 
     def active(self) -> list[AgentNode]:
         """The agents that have not ended."""
-        found = (node for root in self.roots for node in root.walk())
-        return [node for node in found if node.is_active]
+        nodes = (node for root in self.roots for node in root.walk())
+        return [node for node in nodes if node.is_active]
 
     def changed(self) -> None:
         """Call the listeners."""
@@ -309,27 +309,27 @@ class AgentTree:
             id = data.get("id")
             if not isinstance(id, str) or not id:
                 continue
-            known = self._nodes.get(id)
-            if known is None:
+            node = self._nodes.get(id)
+            if node is None:
                 parent = self._nodes.get(str(data.get("parent") or ""))
-                known = AgentNode(
+                node = AgentNode(
                     id,
                     str(data.get("agent", "")),
                     one_line(str(data.get("title", ""))),
                     parent=parent,
                     depth=_whole(data.get("depth"), 1),
                 )
-                self.add(known)
-                known.release()
-            if known.work is None:
-                _restore(known, data)
+                self.add(node)
+                node.release()
+            if node.work is None:
+                _restore(node, data)
         self.roots += now
 
 
 def _restore(node: AgentNode, data: Mapping[str, Any]) -> None:
     state = data.get("state")
-    known: tuple[State, ...] = get_args(State)
-    node.state = next((each for each in known if each == state), "failed")
+    states: tuple[State, ...] = get_args(State)
+    node.state = next((name for name in states if name == state), "failed")
     node.reason = str(data.get("reason", ""))
     if node.is_active:  # the process ended before the agent did
         node.state, node.reason = "failed", "pi ended while it was working"

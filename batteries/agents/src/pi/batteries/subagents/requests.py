@@ -112,8 +112,8 @@ def _item(row: Any, context: str, number: int, agents: Mapping[str, AgentDefinit
     name = str(row.get("agent") or DEFAULT_AGENT)
     definition = agents.get(name)
     if definition is None:
-        known = ", ".join(sorted(agents)) or "none"
-        raise ToolFailed(f"Unknown agent {name!r} in task {number}. Agents: {known}.")
+        names = ", ".join(sorted(agents)) or "none"
+        raise ToolFailed(f"Unknown agent {name!r} in task {number}. Agents: {names}.")
     return TaskItem(
         agent=name,
         task=task,
@@ -176,7 +176,7 @@ Agents:
 
 def task_description(agents: Sequence[AgentDefinition], *, isolation: bool) -> str:
     """The description of the tool, with the available agents."""
-    rows = [f"- {each.name}: {each.description}" for each in agents]
+    rows = [f"- {agent.name}: {agent.description}" for agent in agents]
     same = " and must not change the same files, unless they are isolated"
     return DESCRIPTION.format(
         agents="\n".join(rows),

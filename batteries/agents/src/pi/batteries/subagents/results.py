@@ -69,11 +69,11 @@ def report_text(report: AgentReport) -> str:
         parts.append(f"Reason: {report.reason}")
     if report.output:
         data = report.output.encode()
-        shown = report.output
+        text = report.output
         if len(data) > SHOWN_BYTES:
-            shown = data[:SHOWN_BYTES].decode("utf-8", "ignore")
-            shown += f"\n\n[{SHOWN_BYTES} of {len(data)} bytes. Read agent://{report.id} for all.]"
-        parts.append(shown)
+            text = data[:SHOWN_BYTES].decode("utf-8", "ignore")
+            text += f"\n\n[{SHOWN_BYTES} of {len(data)} bytes. Read agent://{report.id} for all.]"
+        parts.append(text)
     return "\n\n".join(parts)
 
 
@@ -106,9 +106,11 @@ def _parts(message: Json) -> Iterable[str]:
         case "toolResult":
             lines = _plain(content).split("\n")
             hidden = len(lines) - RESULT_LINES
-            shown = [*lines[:RESULT_LINES], f"[{hidden} more lines]"] if hidden > 0 else lines
-            fence = "````" if any("```" in line for line in shown) else "```"
-            yield "\n".join([fence, *shown, fence])
+            visible_lines = (
+                [*lines[:RESULT_LINES], f"[{hidden} more lines]"] if hidden > 0 else lines
+            )
+            fence = "````" if any("```" in line for line in visible_lines) else "```"
+            yield "\n".join([fence, *visible_lines, fence])
         case _:
             return
 

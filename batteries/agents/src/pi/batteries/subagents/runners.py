@@ -149,8 +149,8 @@ class NestedRunner:
 
     def messages(self) -> list[Json]:
         """Its conversation."""
-        plain = (plain_message(each) for each in self._handle.messages)
-        return [each for each in plain if each is not None]
+        plain = (plain_message(message) for message in self._handle.messages)
+        return [message for message in plain if message is not None]
 
     def _follow(self, event: Any) -> None:
         match event:
@@ -171,8 +171,8 @@ def describe_call(name: str, arguments: Any) -> str:
     fields = arguments if isinstance(arguments, dict) else {}
     for key in ("command", "path", "pattern", "query", "url", "task", "action"):
         if isinstance(fields.get(key), str) and fields[key]:
-            words = one_line(f"{name}: {fields[key]}")
-            return words if len(words) <= ACTIVITY_LENGTH else words[: ACTIVITY_LENGTH - 1] + "…"
+            text = one_line(f"{name}: {fields[key]}")
+            return text if len(text) <= ACTIVITY_LENGTH else text[: ACTIVITY_LENGTH - 1] + "…"
     return name
 
 
@@ -196,13 +196,13 @@ class ProcessRunner:
     ) -> ProcessRunner:
         """Start the program of ``PI_SUBPROCESS_CMD``."""
         program = shlex.split(pi.context.environ.get(COMMAND, ""))
-        words = ["--mode", "rpc", "--no-session", "--append-system-prompt", spec.system]
-        words += ["--tools", ",".join(spec.tools)] if spec.tools else ["--no-tools"]
+        arguments = ["--mode", "rpc", "--no-session", "--append-system-prompt", spec.system]
+        arguments += ["--tools", ",".join(spec.tools)] if spec.tools else ["--no-tools"]
         if spec.model is not None:
-            words += ["--model", f"{spec.model.provider}/{spec.model.id}"]
+            arguments += ["--model", f"{spec.model.provider}/{spec.model.id}"]
         if spec.thinking is not None:
-            words += ["--thinking", spec.thinking]
-        words.append("--approve" if pi.context.is_project_trusted() else "--no-approve")
+            arguments += ["--thinking", spec.thinking]
+        arguments.append("--approve" if pi.context.is_project_trusted() else "--no-approve")
         guards = _write_guards(pi)
         # The full environment: the program is pi itself and needs the credentials.
         environ = dict(pi.context.environ)
@@ -210,7 +210,7 @@ class ProcessRunner:
         environ[CONFIG_FILES] = os.pathsep.join((named, str(guards)) if named else (str(guards),))
         try:
             child = await pi.spawn(
-                [*program, *words], env=environ, environment=None, cwd=spec.cwd, kind="agent"
+                [*program, *arguments], env=environ, environment=None, cwd=spec.cwd, kind="agent"
             )
         except BaseException:
             guards.unlink(missing_ok=True)
@@ -387,8 +387,8 @@ class Histories:
         id = ref.rest.strip("/").replace("/", ".")
         node = self._tree.get(id)
         if node is None:
-            known = ", ".join(self.complete("")) or "none"
-            raise ToolFailed(f"Unknown agent: {id}. Agents: {known}")
+            names = ", ".join(self.complete("")) or "none"
+            raise ToolFailed(f"Unknown agent: {id}. Agents: {names}")
         return Resource(text=self.text(node), media_type="text/markdown")
 
     def list(self, ref: ResourceRef) -> Sequence[str]:
@@ -415,7 +415,7 @@ def file_messages(file: Path) -> list[Json]:
     """The messages of a session file, in file order; lines that cannot be read are skipped."""
     if file.stat().st_size > MAX_FILE_BYTES:
         raise ToolFailed(f"{file} is too large to show.")
-    found: list[Json] = []
+    messages: list[Json] = []
     for line in file.read_bytes().splitlines():
         try:
             entry = json.loads(line)
@@ -424,10 +424,10 @@ def file_messages(file: Path) -> list[Json]:
         if not isinstance(entry, dict):
             continue
         if entry.get("type") == "message" and isinstance(entry.get("message"), dict):
-            found.append(entry["message"])
+            messages.append(entry["message"])
         elif entry.get("type") == "custom_message":
-            found.append({"role": "custom", "content": entry.get("content")})
-    return found
+            messages.append({"role": "custom", "content": entry.get("content")})
+    return messages
 
 
 def plain_message(message: object) -> Json | None:

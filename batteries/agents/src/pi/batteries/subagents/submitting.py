@@ -176,29 +176,29 @@ class SubmitPolicy(Policy):
         # Several providers refuse a forced call while the model thinks.
         return replace(request, tool_choice=YIELD, thinking="off")
 
-    async def at_boundary(self, at: Boundary) -> Next:
+    async def at_boundary(self, boundary: Boundary) -> Next:
         """Stop the run once there is a result; remind the agent if it ends without one."""
-        if at.kind == "prompt":
+        if boundary.kind == "prompt":
             self.requests = self._reminders = 0
             self._submission.begin()
-        if at.kind == "prompt" or at.outcome != "completed" or at.next.claimed:
-            return at.next
-        return self._at_turn(at) if at.kind == "turn" else self._at_end(at)
+        if boundary.kind == "prompt" or boundary.outcome != "completed" or boundary.next.claimed:
+            return boundary.next
+        return self._at_turn(boundary) if boundary.kind == "turn" else self._at_end(boundary)
 
-    def _at_turn(self, at: Boundary) -> Next:
+    def _at_turn(self, boundary: Boundary) -> Next:
         if self._submission.result is not None:
-            return replace(at.next, action="stop")
-        if self.requests == self._soft and at.results:
-            return _with_message(at.next, WRAP_UP.format(count=self.requests))
-        return at.next
+            return replace(boundary.next, action="stop")
+        if self.requests == self._soft and boundary.results:
+            return _with_message(boundary.next, WRAP_UP.format(count=self.requests))
+        return boundary.next
 
-    def _at_end(self, at: Boundary) -> Next:
+    def _at_end(self, boundary: Boundary) -> Next:
         if self._submission.result is not None or self._reminders >= MAX_REMINDERS:
-            return at.next
+            return boundary.next
         text = REMINDERS[self._reminders]
         self._reminders += 1
         self._submission.must_submit = self._reminders == MAX_REMINDERS
-        return replace(_with_message(at.next, text), action="again")
+        return replace(_with_message(boundary.next, text), action="again")
 
 
 def _with_message(decision: Next, text: str) -> Next:

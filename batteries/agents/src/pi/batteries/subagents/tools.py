@@ -136,9 +136,9 @@ class TaskCalls:
     def _report_unmerged(self, nodes: Iterable[AgentNode]) -> None:
         """Report unmerged work of an aborted call, which has no result that could mention it."""
         for node in nodes:
-            for each in node.walk():
-                if each.branch or each.path:
-                    self.on_unmerged(each)
+            for member in node.walk():
+                if member.branch or member.path:
+                    self.on_unmerged(member)
 
 
 def _is_isolated(params: Json, agents: dict[str, AgentDefinition]) -> bool:
@@ -274,8 +274,8 @@ class Hub:
     def _find(self, id: str) -> AgentNode:
         node = self._work.tree.get(id.strip())
         if node is None:
-            known = ", ".join(each.id for each in self._work.tree.all()) or "none"
-            raise ToolFailed(f"Unknown agent {id.strip()!r}. Agents: {known}.")
+            ids = ", ".join(node.id for node in self._work.tree.all()) or "none"
+            raise ToolFailed(f"Unknown agent {id.strip()!r}. Agents: {ids}.")
         return node
 
 
@@ -337,8 +337,8 @@ class AgentCommands:
         id, _, text = rest.strip().partition(" ")
         agents = {agent.id: agent for agent in shared.all()}
         if id and id not in agents:
-            known = ", ".join(agents) or "none"
-            raise PiError(f"Unknown agent {id}.", hint=f"Agents of the host: {known}.")
+            names = ", ".join(agents) or "none"
+            raise PiError(f"Unknown agent {id}.", hint=f"Agents of the host: {names}.")
         match action:
             case "" if ctx.mode == "tui":
                 await self._screen(shared, shared, ctx)
@@ -367,8 +367,11 @@ class AgentCommands:
         """The started agents and the available definitions, as text."""
         rows = [_row(node) for node in self._work.tree.all()] or ["No agent has been started."]
         offered = self._work.catalog.usable().values()
-        known = [f"{each.name} ({each.source}): {each.description}" for each in offered]
-        return "\n".join(["Agents", *rows, "", "Definitions", *known])
+        definitions = [
+            f"{definition.name} ({definition.source}): {definition.description}"
+            for definition in offered
+        ]
+        return "\n".join(["Agents", *rows, "", "Definitions", *definitions])
 
     async def _send(self, id: str, text: str, ctx: CommandContext) -> None:
         if not text.strip():
@@ -383,9 +386,9 @@ class AgentCommands:
     def _find(self, id: str) -> AgentNode:
         node = self._work.tree.get(id)
         if node is None:
-            known = [each.id for each in self._work.tree.all()]
-            near = get_close_matches(id, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Agents: {', '.join(known) or 'none'}."
+            ids = [node.id for node in self._work.tree.all()]
+            near = get_close_matches(id, ids, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"Agents: {', '.join(ids) or 'none'}."
             raise PiError(f"Unknown agent {id}.", hint=hint)
         return node
 
@@ -478,8 +481,8 @@ def _row(node: AgentNode) -> str:
 
 
 def _above(node: AgentNode | None) -> list[AgentNode]:
-    found = []
+    ancestors = []
     while node is not None:
-        found.append(node)
+        ancestors.append(node)
         node = node.parent
-    return found
+    return ancestors

@@ -142,21 +142,21 @@ class TextScreen:
     def render(self, width: int) -> list[str]:
         """The title, a page of the text, its position, and the keys."""
         lines = self._body.render(max(width - 2, 1))
-        room = _room(self._tui)
-        self._count = max(0, len(lines) - room)
+        page_height = _page_height(self._tui)
+        self._count = max(0, len(lines) - page_height)
         self._first = min(self._first, self._count)
-        shown = lines[self._first : self._first + room]
-        last = self._first + len(shown)
-        where = f"{self._first + 1}-{last} of {len(lines)}"
+        visible_rows = lines[self._first : self._first + page_height]
+        last = self._first + len(visible_rows)
+        position = f"{self._first + 1}-{last} of {len(lines)}"
         height = self._tui.terminal.size.rows
         return framed_rows(
             self._theme,
             one_line(self._title),
-            shown,
+            visible_rows,
             PAGE_HINT,
             width=width,
             height=height,
-            aside=where,
+            aside=position,
         )
 
     def handle_input(self, data: str) -> None:
@@ -164,7 +164,7 @@ class TextScreen:
         if _closes(data):
             self._done(None)
         else:
-            self._first = _scrolled(data, self._first, self._count, _room(self._tui))
+            self._first = _scrolled(data, self._first, self._count, _page_height(self._tui))
 
 
 class _Page(NamedTuple):
@@ -216,8 +216,8 @@ class AgentsScreen:
     @property
     def _node(self) -> AgentNode | SharedAgent | None:
         nodes = self._work.tree.all()
-        found = next((node for node in nodes if node.id == self._selected), None)
-        return found or (nodes[-1] if nodes else None)
+        selected = next((node for node in nodes if node.id == self._selected), None)
+        return selected or (nodes[-1] if nodes else None)
 
     def render(self, width: int) -> list[str]:
         """The tree with the selected agent, or its transcript."""
@@ -242,12 +242,12 @@ class AgentsScreen:
         if not nodes:
             rows = [theme.fg("muted", "No agent has been started."), ""]
             return _Page("Agents", "", [*rows, *self._definitions(width)], "Escape close")
-        room = max(MIN_ROWS, _room(self._tui) - 5)
-        at = nodes.index(selected) if selected in nodes else 0
-        first = max(0, min(at - room // 2, len(nodes) - room))
+        height = max(MIN_ROWS, _page_height(self._tui) - 5)
+        index = nodes.index(selected) if selected in nodes else 0
+        first = max(0, min(index - height // 2, len(nodes) - height))
         rows = [
             self._row(node, width - 1, is_selected=node is selected)
-            for node in nodes[first : first + room]
+            for node in nodes[first : first + height]
         ]
         if selected is not None:
             rows += ["", *self._facts(selected)]
@@ -258,13 +258,13 @@ class AgentsScreen:
         sign = theme.fg(COLOURS[node.state], SIGNS[node.state])
         arrow = theme.fg("accent", "→") if is_selected else " "
         name = theme.bold(node.id) if is_selected else node.id
-        left = f"{arrow} {'  ' * _depth(node)}{sign} {name}  {node.activity or node.title}"
+        label = f"{arrow} {'  ' * _depth(node)}{sign} {name}  {node.activity or node.title}"
         tokens, cost = node.total()
         right = f"{node.state}  {short_count(tokens):>6}  ${cost:.3f}"
         space = width - visible_width(right) - 2
         if space < 24:  # too narrow for the facts
-            return left
-        return truncate_to_width(left, space, "…", pad=True) + "  " + theme.fg("dim", right)
+            return label
+        return truncate_to_width(label, space, "…", pad=True) + "  " + theme.fg("dim", right)
 
     def _facts(self, node: AgentNode | SharedAgent) -> list[str]:
         theme = self._theme
@@ -272,16 +272,19 @@ class AgentsScreen:
         facts = [node.agent, node.model, f"{node.requests} {noun}"]
         if self._work.can_continue(node):
             facts.append("parked: takes messages")
-        rows = [f"  {one_line(node.title)}", f"  {' · '.join(each for each in facts if each)}"]
+        rows = [f"  {one_line(node.title)}", f"  {' · '.join(fact for fact in facts if fact)}"]
         rows += [f"  {one_line(note)}" for note in node.notes]
         rows += [f"  {one_line(node.reason)}"] if node.reason else []
         return [theme.fg("muted", row) for row in rows]
 
     def _definitions(self, width: int) -> list[str]:
         theme = self._theme
-        found = [*self._work.catalog.usable().values()]
-        column = max((len(each.name) for each in found), default=0) + 2
-        return [f"  {each.name:<{column}}{theme.fg('muted', each.description)}" for each in found]
+        definitions = [*self._work.catalog.usable().values()]
+        column = max((len(definition.name) for definition in definitions), default=0) + 2
+        return [
+            f"  {definition.name:<{column}}{theme.fg('muted', definition.description)}"
+            for definition in definitions
+        ]
 
     # Transcript -----------------------------------------------------------------------------------
 
@@ -293,12 +296,12 @@ class AgentsScreen:
         if self._body[0] != text:
             self._body = (text, Markdown(text, pad_x=0, pad_y=0))
         lines = self._body[1].render(max(width - 2, 1))
-        room = _room(self._tui) - (2 if self._field is not None else 0)
-        self._count = max(0, len(lines) - room)
+        height = _page_height(self._tui) - (2 if self._field is not None else 0)
+        self._count = max(0, len(lines) - height)
         first = self._count if self._first is None else min(self._first, self._count)
-        last = first + len(lines[first : first + room])
-        where = f"{first + 1}-{last} of {len(lines)}"
-        return _Page(node.id, where, lines[first : first + room], TRANSCRIPT_HINT)
+        last = first + len(lines[first : first + height])
+        position = f"{first + 1}-{last} of {len(lines)}"
+        return _Page(node.id, position, lines[first : first + height], TRANSCRIPT_HINT)
 
     # Keys -----------------------------------------------------------------------------------------
 
@@ -315,7 +318,7 @@ class AgentsScreen:
                 self._run(self._work.cancel([node]))
         elif self._is_open:
             first = self._count if self._first is None else self._first
-            moved = _scrolled(data, first, self._count, _room(self._tui))
+            moved = _scrolled(data, first, self._count, _page_height(self._tui))
             self._first = None if moved >= self._count else moved
         elif matches_key(data, "enter"):
             self._is_open, self._first = self._node is not None, None
@@ -326,8 +329,8 @@ class AgentsScreen:
         nodes = [node.id for node in self._work.tree.all()]
         if not nodes:
             return
-        at = nodes.index(self._selected) if self._selected in nodes else 0
-        self._selected = nodes[_scrolled(data, at, len(nodes) - 1, MIN_ROWS)]
+        index = nodes.index(self._selected) if self._selected in nodes else 0
+        self._selected = nodes[_scrolled(data, index, len(nodes) - 1, MIN_ROWS)]
 
     def _close(self) -> None:
         if self._is_open:
@@ -359,7 +362,7 @@ class AgentsScreen:
         )
 
 
-def _room(tui: Any) -> int:
+def _page_height(tui: Any) -> int:
     rows: int = tui.terminal.size.rows
     return max(MIN_ROWS, rows - FRAME_ROWS)
 
@@ -372,9 +375,9 @@ def _closes(data: str) -> bool:
     return any(matches_key(data, key) for key in ("escape", "ctrl+c", "q"))
 
 
-def _scrolled(data: str, at: int, last: int, page: int) -> int:
-    steps = {"up": -1, "down": 1, "pageUp": -page, "pageDown": page, "home": -at, "end": last}
+def _scrolled(data: str, position: int, last: int, page: int) -> int:
+    steps = {"up": -1, "down": 1, "pageUp": -page, "pageDown": page, "home": -position, "end": last}
     for key, step in steps.items():
         if matches_key(data, key):
-            return min(max(at + step, 0), last)
-    return at
+            return min(max(position + step, 0), last)
+    return position

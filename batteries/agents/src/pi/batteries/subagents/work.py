@@ -306,10 +306,10 @@ class AgentWork:
         for reminder in (*REMINDERS, "")[: MAX_REMINDERS + 1]:
             if end.failure or not end.text:
                 break
-            problem = await job.submission.submit_text(end.text)
-            if not problem or not reminder:
+            error = await job.submission.submit_text(end.text)
+            if not error or not reminder:
                 break
-            end = await runner.run(f"{problem}\n\nSend the whole corrected result.")
+            end = await runner.run(f"{error}\n\nSend the whole corrected result.")
         return ending_of(job.item, job.submission.result, end)
 
     # Ending ---------------------------------------------------------------------------------------
@@ -375,7 +375,7 @@ class AgentWork:
         if seconds <= 0:
             self._pi.scope.spawn(self._unpark(node), name=f"close {node.id}")
             return
-        self._parked = [each for each in self._parked if each is not node] + [node]
+        self._parked = [parked for parked in self._parked if parked is not node] + [node]
         work = node.work
 
         async def expire() -> None:
@@ -388,7 +388,7 @@ class AgentWork:
             self._pi.scope.spawn(self._unpark(oldest), name=f"close {oldest.id}")
 
     async def _unpark(self, node: AgentNode) -> None:
-        self._parked = [each for each in self._parked if each is not node]
+        self._parked = [parked for parked in self._parked if parked is not node]
         if not node.is_active and (runner := node.drop_runner()) is not None:
             await runner.close()
             self.tree.changed()
@@ -440,10 +440,10 @@ class AgentWork:
         """
         active = [node for node in nodes if node.is_active]
         for node in active:
-            for each in reversed([*node.walk()]):
-                if each.is_active and each.work is not None and not each.is_cancelled:
-                    each.is_cancelled = True
-                    each.work.cancel()
+            for member in reversed([*node.walk()]):
+                if member.is_active and member.work is not None and not member.is_cancelled:
+                    member.is_cancelled = True
+                    member.work.cancel()
         for node in active:
             await node.wait()
         return len(active)
