@@ -60,13 +60,13 @@ class BrokerCommands:
         pi: ExtensionAPI,
         folder: Path,
         config: BrokerConfig | None,
-        problem: PiError | None,
+        error: PiError | None,
     ) -> None:
         self._pi = pi
         self._folder = folder
         self._store = BrokerStore(folder)
         self._client = None if config is None else BrokerClient(pi.http, config)
-        self._problem = problem
+        self._problem = error
         self.source: BrokerSource | None = None
 
     async def run(self, arguments: str, ctx: CommandContext) -> None:
@@ -111,8 +111,8 @@ class BrokerCommands:
         try:
             # Two brokers on one store would use the same rotating refresh token twice.
             async with FileLock(self._folder / "serve.lock"), server.serving(host, port) as bound:
-                shown = f"[{host}]" if ":" in host else host
-                ctx.write(f"The auth broker listens on http://{shown}:{bound}\n")
+                bracketed = f"[{host}]" if ":" in host else host
+                ctx.write(f"The auth broker listens on http://{bracketed}:{bound}\n")
                 if not is_loopback(host):
                     self._report("The connection is not encrypted: use a tunnel or a TLS proxy.")
                 await asyncio.Event().wait()
@@ -128,7 +128,7 @@ class BrokerCommands:
 
     async def _login(self, provider: str, ctx: CommandContext) -> None:
         via = str(ctx.flags.get("via") or "")
-        if via.startswith("-") or any(each.isspace() for each in via):  # an option of ssh
+        if via.startswith("-") or any(character.isspace() for character in via):  # an option of ssh
             raise PiError(f"{via!r} is not user@host.")
         credential = await self._pi.auth.obtain(provider, with_key=bool(ctx.flags.get("with-key")))
         entry, label = _entry(credential), str(ctx.flags.get("label") or "")
@@ -156,13 +156,15 @@ class BrokerCommands:
             )
 
     async def _logout(self, name: str, ctx: CommandContext) -> None:
-        found = [each for each in await self._accounts() if name in (each.id, each.provider)]
-        if not found:
+        matches = [
+            account for account in await self._accounts() if name in (account.id, account.provider)
+        ]
+        if not matches:
             raise PiError(f"The broker has no account {name}.", hint="See pi auth-broker list.")
-        if len(found) > 1:
-            ids = ", ".join(f"{each.id} ({each.label})" for each in found)
+        if len(matches) > 1:
+            ids = ", ".join(f"{account.id} ({account.label})" for account in matches)
             raise PiError(f"{name} has several accounts.", hint=f"Name one of {ids}.")
-        (account,) = found
+        (account,) = matches
         if self._client is None:
             await self._store.remove(account.id)
         else:
@@ -208,7 +210,7 @@ class BrokerCommands:
     async def _accounts(self) -> tuple[SharedAccount, ...]:
         self._require_valid()
         if self._client is None:
-            return tuple(shared(each) for each in self._store.read().accounts)
+            return tuple(shared(account) for account in self._store.read().accounts)
         snapshot = await self._client.snapshot()
         return () if snapshot is None else snapshot.accounts
 
@@ -223,7 +225,7 @@ class BrokerCommands:
         if not accounts:
             return "The broker has no accounts. pi auth-broker login PROVIDER adds one.\n"
         now = self._pi.scope.clock.now_ms()
-        return "".join(f"{_row(each, now)}\n" for each in accounts)
+        return "".join(f"{_row(account, now)}\n" for account in accounts)
 
     async def _status(self, ctx: CommandContext) -> None:
         results = await self.doctor(ctx)
@@ -242,19 +244,21 @@ class BrokerCommands:
             return [CheckResult(level="good", text=text)]
         try:
             snapshot = await self._client.snapshot()
-            usage = {each.id: each for each in await self._client.usage()}
+            usage = {entry.id: entry for entry in await self._client.usage()}
         except PiError as error:
             return [_bad(error)]
         accounts = () if snapshot is None else snapshot.accounts
         now = self._pi.scope.clock.now_ms()
         rows = [CheckResult(level="good", text=f"{self._client.url}: {len(accounts)} accounts")]
-        for each in accounts:
-            remaining = _remaining(usage.get(each.id))
-            level: Literal["broken", "note", "good"] = "broken" if each.disabled else "good"
-            advice = f"Run pi auth-broker login {each.provider}." if each.disabled else ""
-            if each.disabled == LOGGED_OUT:
+        for account in accounts:
+            remaining = _remaining(usage.get(account.id))
+            level: Literal["broken", "note", "good"] = "broken" if account.disabled else "good"
+            advice = f"Run pi auth-broker login {account.provider}." if account.disabled else ""
+            if account.disabled == LOGGED_OUT:
                 level, advice = "note", ""
-            rows.append(CheckResult(level=level, text=_row(each, now) + remaining, advice=advice))
+            rows.append(
+                CheckResult(level=level, text=_row(account, now) + remaining, advice=advice)
+            )
         return rows
 
 
@@ -278,7 +282,7 @@ def _row(account: SharedAccount, now: int) -> str:
 def _remaining(usage: AccountUsage | None) -> str:
     if usage is None or not usage.limits:
         return ""
-    parts = (f"{max(100 - each.used_percent, 0):.0f}% of {each.name}" for each in usage.limits)
+    parts = (f"{max(100 - limit.used_percent, 0):.0f}% of {limit.name}" for limit in usage.limits)
     return f", left: {', '.join(parts)}"
 
 
@@ -328,16 +332,16 @@ async def extension(pi: ExtensionAPI) -> None:
         return  # a packed copy without manifests loads this before the project is known
     folder = pi.data_directory()
     config: BrokerConfig | None = None
-    problem: PiError | None = None
+    config_error: PiError | None = None
     try:
         # The settings of a project are ignored: they could send the token elsewhere.
         config = broker_config(
             environ, lambda key: pi.settings.get(key, with_project=False), folder
         )
     except PiError as error:
-        problem = error
+        config_error = error
         _refuse_all(pi, error)
-    commands = BrokerCommands(pi, folder, config, problem)
+    commands = BrokerCommands(pi, folder, config, config_error)
     pi.register_command(
         "auth-broker",
         commands.run,
@@ -353,12 +357,12 @@ async def extension(pi: ExtensionAPI) -> None:
         commands.source = source
 
 
-def _refuse_all(pi: ExtensionAPI, problem: PiError) -> None:
+def _refuse_all(pi: ExtensionAPI, error: PiError) -> None:
     """Refuse requests if the configured broker cannot be used: no other key replaces it."""
-    pi.warn(problem.explain())
+    pi.warn(error.explain())
 
     def find(name: str) -> None:
         if ":" not in name:  # credentials of MCP servers and other services are not the broker's
-            raise AuthUnavailable(problem.message, hint=problem.hint)
+            raise AuthUnavailable(error.message, hint=error.hint)
 
     pi.auth.add_source(find, at="first")

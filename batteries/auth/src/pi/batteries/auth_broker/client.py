@@ -47,12 +47,14 @@ class BrokerClient:
         """The status and protocol version of the broker; needs no token."""
         return (await self._send("GET", "healthz")).json()  # type: ignore[no-any-return]
 
-    async def snapshot(self, known: int | None = None, *, wait: int = 0) -> BrokerSnapshot | None:
-        """The current snapshot; ``None`` if it is still the one of generation ``known``.
+    async def snapshot(
+        self, generation: int | None = None, *, wait: int = 0
+    ) -> BrokerSnapshot | None:
+        """The current snapshot; ``None`` if it is still the one of ``generation``.
 
         With ``wait``, the broker waits up to so many seconds for a newer generation.
         """
-        headers = {} if known is None else {"If-None-Match": f'"{known}"'}
+        headers = {} if generation is None else {"If-None-Match": f'"{generation}"'}
         path = f"snapshot?wait={wait}" if wait else "snapshot"
         response = await self._send("GET", path, headers=headers)
         return None if response.status == 304 else self._decoded(response, BrokerSnapshot)

@@ -81,13 +81,13 @@ def broker_config(
     )
 
 
-def read_pools(data: bytes, where: str) -> Pools:
+def read_pools(data: bytes, source: str) -> Pools:
     """Return the pools of a file: ``{"anthropic": ["work", "spare"]}``."""
     try:
         return msgspec.json.decode(data, type=dict[str, list[str]])
     except msgspec.MsgspecError as error:
         raise PiError(
-            f"The account pools in {where} cannot be read: {error}.",
+            f"The account pools in {source} cannot be read: {error}.",
             hint='Write {"provider": ["account", …]}.',
         ) from error
 

@@ -79,7 +79,7 @@ class StoredAccounts(Record):
 
     def account(self, id: str) -> StoredAccount | None:
         """Return the account with an id."""
-        return next((each for each in self.accounts if each.id == id), None)
+        return next((account for account in self.accounts if account.id == id), None)
 
 
 class SharedAccount(Record):
@@ -117,11 +117,11 @@ class BrokerSnapshot(Record):
 
     def account(self, id: str) -> SharedAccount | None:
         """Return the account with an id."""
-        return next((each for each in self.accounts if each.id == id), None)
+        return next((account for account in self.accounts if account.id == id), None)
 
     def providers(self) -> frozenset[str]:
         """Return the providers with an account that is not disabled."""
-        return frozenset(each.provider for each in self.accounts if not each.disabled)
+        return frozenset(account.provider for account in self.accounts if not account.disabled)
 
 
 class AccountUsage(Record):
@@ -143,11 +143,11 @@ def shared(account: StoredAccount) -> SharedAccount:
     entry = account.credential
     until = max((block.until for block in account.blocks), default=0)
     is_login = account.is_login
-    known = ("type", "access", "refresh", "expires", "key", "env")
+    fields = ("type", "access", "refresh", "expires", "key", "env")
     extra: dict[str, Any] = {
         name: value
         for name, value in entry.items()
-        if name not in known and not _PRIVATE_FIELDS.search(name)
+        if name not in fields and not _PRIVATE_FIELDS.search(name)
     }
     secret = entry.get("access") if is_login else entry.get("key")
     return SharedAccount(
@@ -170,7 +170,7 @@ def snapshot_of(stored: StoredAccounts, now_ms: int) -> BrokerSnapshot:
     return BrokerSnapshot(
         generation=stored.generation,
         generated_at=now_ms,
-        accounts=tuple(shared(each) for each in stored.accounts),
+        accounts=tuple(shared(account) for account in stored.accounts),
     )
 
 

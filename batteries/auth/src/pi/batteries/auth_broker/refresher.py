@@ -82,8 +82,8 @@ class Refresher:
     async def refresh_due(self) -> None:
         """Renew every login that expires soon; failures are reported and tried again later."""
         accounts = self._store.read().accounts
-        self._journal.keep_only({each.id for each in accounts})
-        for id in [each.id for each in accounts if self._is_due(each)]:
+        self._journal.keep_only({account.id for account in accounts})
+        for id in [account.id for account in accounts if self._is_due(account)]:
             try:
                 await self.refresh(id)
             except PiError as error:
@@ -187,8 +187,8 @@ class Refresher:
         return account.expires - self._clock.now_ms() < EARLY_MS
 
     def _check_pause(self, account: StoredAccount) -> None:
-        at, why = self._failed.get(account.id, (None, ""))
-        if at is not None and self._clock.monotonic() - at < PAUSE:
+        failed_at, why = self._failed.get(account.id, (None, ""))
+        if failed_at is not None and self._clock.monotonic() - failed_at < PAUSE:
             raise self._not_now(account, why)
 
     def _postponed(self, account: StoredAccount, why: str) -> BrokerUnavailable:
@@ -206,9 +206,9 @@ def _login_again(account: StoredAccount) -> str:
 
 
 def _credential(entry: Json) -> OAuthCredential:
-    known = ("access", "refresh", "expires")
-    extra = {name: value for name, value in entry.items() if name not in (*known, "type")}
-    return msgspec.convert({**{n: entry.get(n) for n in known}, "extra": extra}, OAuthCredential)
+    fields = ("access", "refresh", "expires")
+    extra = {name: value for name, value in entry.items() if name not in (*fields, "type")}
+    return msgspec.convert({**{n: entry.get(n) for n in fields}, "extra": extra}, OAuthCredential)
 
 
 def _entry(old: Json, new: OAuthCredential) -> Json:

@@ -212,12 +212,12 @@ class BrokerServer:
 
     async def _snapshot(self, request: web.Request) -> web.StreamResponse:
         wait = _wait(request.query.get("wait"))
-        known = request.headers.get("If-None-Match", "").strip('W/" ')
+        etag = request.headers.get("If-None-Match", "").strip('W/" ')
         generation = self._notice()
-        if wait and known == str(generation):
+        if wait and etag == str(generation):
             generation = await self._newer(generation, wait)
         headers = {"ETag": f'"{generation}"', "Cache-Control": "no-store"}
-        if known == str(generation):
+        if etag == str(generation):
             return web.Response(status=304, headers=headers)
         return web.Response(body=self._encoded(), content_type="application/json", headers=headers)
 
@@ -264,7 +264,7 @@ class BrokerServer:
         body, now = await self._read(request, BlockRequest), self._clock.now_ms()
 
         def block(account: StoredAccount) -> StoredAccount:
-            current = tuple(each for each in account.blocks if each.until > now)
+            current = tuple(entry for entry in account.blocks if entry.until > now)
             new = AccountBlock(until=body.until, reason=body.reason)
             return replace(account, blocks=(*current, new))
 
@@ -284,12 +284,12 @@ class BrokerServer:
         return _json(msgspec.to_builtins(shared(account)))
 
     async def _disabled(self, request: web.Request) -> web.StreamResponse:
-        rows = [shared(each) for each in self._store.read().accounts if each.disabled]
+        rows = [shared(account) for account in self._store.read().accounts if account.disabled]
         return _json({"accounts": msgspec.to_builtins(rows)})
 
     async def _usages(self, request: web.Request) -> web.StreamResponse:
-        known = {each.id for each in self._store.read().accounts}
-        rows = [usage for id, usage in self._usage.items() if id in known]
+        ids = {account.id for account in self._store.read().accounts}
+        rows = [usage for id, usage in self._usage.items() if id in ids]
         return _json({"accounts": msgspec.to_builtins(rows)})
 
     async def _use(self, request: web.Request) -> web.StreamResponse:

@@ -100,7 +100,7 @@ class BrokerSource:
             a for a in snapshot.accounts if a.provider == name and _in_pool(a, self._config.pools)
         ]
         if not accounts:
-            if any(each.provider == name for each in snapshot.accounts):
+            if any(account.provider == name for account in snapshot.accounts):
                 raise AuthUnavailable(
                     f"No account of {name} at the auth broker is in the pool of this machine.",
                     hint="See PI_AUTH_BROKER_ACCOUNT_POOL_FILE.",
@@ -151,8 +151,10 @@ class BrokerSource:
         chosen = account or accounts[0]
         others = f", one of {len(accounts)} accounts" if len(accounts) > 1 else ""
         usage = self._usage.get(chosen.id)
-        left = f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
-        return f"auth broker {self._client.url}: {chosen.label}{others}{left}"
+        remaining = (
+            f", {max(100 - usage.used_percent, 0):.0f}% left" if usage and usage.limits else ""
+        )
+        return f"auth broker {self._client.url}: {chosen.label}{others}{remaining}"
 
     # Watching responses ---------------------------------------------------------------------------
 
@@ -175,11 +177,11 @@ class BrokerSource:
             return
         now = self._clock.now_ms()
         limits = tuple(
-            Limit(name=each.name, used_percent=each.used_percent, resets_at=each.resets_at)
-            for each in plan_limits(headers, now=now / 1000)
+            Limit(name=limit.name, used_percent=limit.used_percent, resets_at=limit.resets_at)
+            for limit in plan_limits(headers, now=now / 1000)
         )
-        known = self._usage.get(account.id, AccountUsage(id=account.id))
-        self._usage = {**self._usage, account.id: replace(known, limits=limits or known.limits)}
+        usage = self._usage.get(account.id, AccountUsage(id=account.id))
+        self._usage = {**self._usage, account.id: replace(usage, limits=limits or usage.limits)}
         if status == 429:
             until = min(_blocked_until(headers, limits, now), now + MAX_BLOCK_MS)
             blocked = replace(account, blocked_until=until)
@@ -200,10 +202,10 @@ class BrokerSource:
     def _stored(self) -> BrokerSnapshot | None:
         if not self._config.ttl_ms:
             return None
-        found = self._cache.read()
-        if found is None or self._clock.now_ms() - found.generated_at > self._config.ttl_ms:
+        snapshot = self._cache.read()
+        if snapshot is None or self._clock.now_ms() - snapshot.generated_at > self._config.ttl_ms:
             return None
-        return found
+        return snapshot
 
     async def _revalidate(self) -> None:
         """Request a newer snapshot; waits at most ``REVALIDATE_SECONDS`` if one is known."""
@@ -223,16 +225,16 @@ class BrokerSource:
                 self._snapshot = None
 
     async def _fetch(self) -> None:
-        known = self._snapshot
-        new = await self._client.snapshot(None if known is None else known.generation)
+        previous = self._snapshot
+        new = await self._client.snapshot(None if previous is None else previous.generation)
         now = self._clock.now_ms()
-        self._snapshot = replace(known, generated_at=now) if new is None and known else new
+        self._snapshot = replace(previous, generated_at=now) if new is None and previous else new
         self._checked, self._problem = self._clock.monotonic(), None
         if self._config.ttl_ms and self._snapshot is not None:
             self._cache.write(self._snapshot)
-        providers = [each.provider for each in self._accounts()]
+        providers = [account.provider for account in self._accounts()]
         if len(providers) != len(set(providers)):  # usage matters: several accounts to choose from
-            seen = {each.id: each for each in await self._client.usage()}
+            seen = {entry.id: entry for entry in await self._client.usage()}
             self._usage = {**self._usage, **seen}
 
     def _is_fresh(self, snapshot: BrokerSnapshot) -> bool:
@@ -242,8 +244,8 @@ class BrokerSource:
     def _require(self) -> BrokerSnapshot:
         if self._snapshot is not None:
             return self._snapshot
-        problem = self._problem or BrokerUnavailable("The auth broker was not asked yet.")
-        raise AuthUnavailable(problem.message, hint=problem.hint)
+        error = self._problem or BrokerUnavailable("The auth broker was not asked yet.")
+        raise AuthUnavailable(error.message, hint=error.hint)
 
     def _register(self) -> None:
         """Register the source for its providers, so that their models can be selected."""
@@ -274,13 +276,13 @@ class BrokerSource:
     def _others(self, account: SharedAccount) -> list[SharedAccount]:
         now = self._clock.now_ms()
         return [
-            each
-            for each in self._accounts()
-            if each.provider == account.provider
-            and each.id != account.id
-            and not each.disabled
-            and each.blocked_until <= now
-            and _in_pool(each, self._config.pools)
+            candidate
+            for candidate in self._accounts()
+            if candidate.provider == account.provider
+            and candidate.id != account.id
+            and not candidate.disabled
+            and candidate.blocked_until <= now
+            and _in_pool(candidate, self._config.pools)
         ]
 
     def _keep(self, account: SharedAccount) -> None:
@@ -325,7 +327,7 @@ def _blocked_until(headers: Mapping[str, str], limits: tuple[Limit, ...], now: i
     lower = {name.lower(): value for name, value in headers.items()}
     with suppress(ValueError):
         return now + int(float(lower.get("retry-after", "")) * 1000)
-    full = [each.resets_at for each in limits if each.used_percent >= 100 and each.resets_at]
+    full = [limit.resets_at for limit in limits if limit.used_percent >= 100 and limit.resets_at]
     return int(max(full) * 1000) if full else now + BLOCK_MS
 
 
@@ -351,7 +353,9 @@ def choose(
     A session keeps its account while it is usable, because prompt caches belong to an account.
     Otherwise the least used account is chosen; among equals, sessions are spread evenly.
     """
-    ready = [each for each in accounts if not each.disabled and each.blocked_until <= now_ms]
+    ready = [
+        account for account in accounts if not account.disabled and account.blocked_until <= now_ms
+    ]
     for account in ready:
         if account.id == current:
             return account

@@ -40,12 +40,12 @@ class BrokerStore:
     def read(self) -> StoredAccounts:
         """Return the current content; parses the file only if it has changed."""
         try:
-            found = self.path.stat()
+            status = self.path.stat()
         except FileNotFoundError:
             return StoredAccounts()
-        stamp = (found.st_mtime_ns, found.st_ino, found.st_size)
+        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         if stamp != self._seen:
-            if sys.platform != "win32" and found.st_mode & 0o077:
+            if sys.platform != "win32" and status.st_mode & 0o077:
                 raise PiError(
                     f"Other users can read {self.path}.", hint=f"Run: chmod 600 {self.path}"
                 )
@@ -79,7 +79,7 @@ class BrokerStore:
         """Change one account by its id; returns ``None`` if it does not exist any more."""
 
         def all_accounts(old: StoredAccounts) -> StoredAccounts:
-            rows = tuple(edit(each) if each.id == id else each for each in old.accounts)
+            rows = tuple(edit(account) if account.id == id else account for account in old.accounts)
             return replace(old, accounts=rows)
 
         return (await self.change(all_accounts)).account(id)
@@ -100,7 +100,7 @@ class BrokerStore:
                 return replace(old, accounts=(*old.accounts, row))
             chosen = same.id
             row = replace(same, credential=entry, version=same.version + 1, disabled="", blocks=())
-            rows = tuple(row if each.id == chosen else each for each in old.accounts)
+            rows = tuple(row if account.id == chosen else account for account in old.accounts)
             return replace(old, accounts=rows)
 
         account = (await self.change(edit)).account(chosen)

@@ -60,10 +60,10 @@ class GatewayCommands:
             self._pi.models, guard, self._pi.scope.clock, self._report, self._pi.auth.source
         )
         async with server.serving(host, port_number(ctx.flags.get("port"), PORT)) as port:
-            shown = f"[{host}]" if ":" in host else host
+            bracketed = f"[{host}]" if ":" in host else host
             count = len(self._pi.models.available())
             models = "1 model" if count == 1 else f"{count} models"
-            ctx.write(f"The gateway listens on http://{shown}:{port}/v1 with {models}\n")
+            ctx.write(f"The gateway listens on http://{bracketed}:{port}/v1 with {models}\n")
             if not is_loopback(host):
                 self._report("The connection is not encrypted: use a tunnel or a TLS proxy.")
             await asyncio.Event().wait()

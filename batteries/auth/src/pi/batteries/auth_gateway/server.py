@@ -183,11 +183,11 @@ class GatewayServer:
 
     def _model(self, name: str) -> Model:
         """The model with the name ``provider/id`` or the id. Raises ``UnknownModel``."""
-        known = self._models.available()
-        for model in known:
+        models = self._models.available()
+        for model in models:
             if f"{model.provider}/{model.id}" == name:
                 return model
-        for model in known:
+        for model in models:
             if model.id == name:
                 return model
         raise UnknownModel(f"There is no model {name[:100]!r} with credentials here.")
