@@ -199,8 +199,8 @@ class Collab:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """``/collab [start|view|status|stop|list|relay|link]`` and ``pi collab list|link``."""
-        words = _words(arguments)
-        action, rest = (words[0], words[1:]) if words else ("start", [])
+        tokens = _words(arguments)
+        action, rest = (tokens[0], tokens[1:]) if tokens else ("start", [])
         if action == "list":
             self._shared.write_list(ctx)
         elif action == "link":
@@ -254,8 +254,8 @@ class Collab:
     @property
     def web_url(self) -> str:
         """The address of the browser client; empty if it is the relay."""
-        found: str = self._pi.settings.get("collab.webUrl")
-        return found
+        url: str = self._pi.settings.get("collab.webUrl")
+        return url
 
     async def web(self, arguments: str, ctx: CommandContext) -> None:
         """``/web [ID]``."""
@@ -290,11 +290,11 @@ class Collab:
         from pi.batteries.collab.links import encode_qr, half_blocks
 
         page = self._page(link)
-        ways = "in a browser, with /join, or with `pi join LINK`"
+        methods = "in a browser, with /join, or with `pi join LINK`"
         # The link has a row of its own: only then can it be copied as a whole.
         lines = [
             "This session is shared." if is_new else "This session is already shared.",
-            f"The link{' (copied to the clipboard)' if copied else ''}, to open {ways}:",
+            f"The link{' (copied to the clipboard)' if copied else ''}, to open {methods}:",
             page,
             EQUAL if link.keys.can_write else "The link is view-only.",
         ]
@@ -332,16 +332,16 @@ class Collab:
         state = "connected" if guest.client.is_open else "reconnecting"
         link = "Full link" if guest.link.keys.can_write else "View-only link"
         participants = [
-            f"  {each['name']} ({ROLES.get(str(each.get('role')), 'unknown')})"
-            for each in guest.participants
+            f"  {participant['name']} ({ROLES.get(str(participant.get('role')), 'unknown')})"
+            for participant in guest.participants
         ]
         lines = [f"Relay: {guest.link.relay} ({state})", f"{link}:", guest.link.text()]
         ctx.ui.write("\n".join([*lines, "Participants:", *participants]))
 
     def _relay(self, rest: list[str], ctx: CommandContext) -> None:
         if not rest:
-            known = self._pi.settings.get("collab.relayUrl")
-            ctx.write(f"Relay: {known or 'none; /collab starts one on this machine'}\n")
+            configured = self._pi.settings.get("collab.relayUrl")
+            ctx.write(f"Relay: {configured or 'none; /collab starts one on this machine'}\n")
             return
         from pi.batteries.collab.links import relay_address
 

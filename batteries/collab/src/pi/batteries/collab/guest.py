@@ -398,11 +398,11 @@ class Guest:
             self.room.have = have
 
     def _set_state(self, state: Json) -> None:
-        found = state.get("participants")
+        participants = state.get("participants")
         self.participants = [
-            {**each, "name": clean_name(each.get("name"))}
-            for each in (found if isinstance(found, list) else [])
-            if isinstance(each, dict)
+            {**participant, "name": clean_name(participant.get("name"))}
+            for participant in (participants if isinstance(participants, list) else [])
+            if isinstance(participant, dict)
         ]
         self._show()
 

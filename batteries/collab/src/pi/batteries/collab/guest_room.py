@@ -232,9 +232,9 @@ class GuestRoom:
         if opened.peer != EVERYONE:
             self._welcome(opened)
             early, self._early = self._early, []
-            for each in early:  # queued by _follow until the snapshot is complete
-                if each.epoch == self._epoch and each.counter > self._broadcasts.last:
-                    self._follow(each)
+            for message in early:  # queued by _follow until the snapshot is complete
+                if message.epoch == self._epoch and message.counter > self._broadcasts.last:
+                    self._follow(message)
         elif len(self._early) < MAX_QUEUED:
             self._early.append(opened)
         return []
@@ -314,19 +314,19 @@ class GuestRoom:
                 self._fetch()
             return []
         self._assembler = None
-        found: list[Update] = []
+        updates: list[Update] = []
         if assembler.of == "snapshot":
             self.state = "live"
-            found.append(
+            updates.append(
                 SnapshotReceived(
                     session=self._session, left_out=self._left_out, snapshot=parse_snapshot(body)
                 )
             )
         else:
-            found += self._pass_on(decode(body)[0])
+            updates += self._pass_on(decode(body)[0])
         while self._queued and self._assembler is None:
-            found += self._pass_on(self._queued.popleft())
-        return found
+            updates += self._pass_on(self._queued.popleft())
+        return updates
 
     # Writing --------------------------------------------------------------------------------------
 

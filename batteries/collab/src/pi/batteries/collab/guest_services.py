@@ -102,8 +102,8 @@ class GuestServices:
         if not isinstance(images, list) or len(images) > 20:
             raise BadContent("images are invalid")
         content: list[Any] = [Text(text=text)] if text else []
-        for each in images:
-            match each:
+        for image in images:
+            match image:
                 case {"data": str(data), "mimeType": str(mime)} if mime.startswith("image/"):
                     content.append(Image(data=data, mime_type=mime))
                 case _:
@@ -134,7 +134,8 @@ class GuestServices:
                 "title": event.title,
                 "message": event.message,
                 "options": [
-                    {"label": each.label, "description": each.description} for each in event.options
+                    {"label": option.label, "description": option.description}
+                    for option in event.options
                 ],
                 "multi": event.multi,
                 "initial": list(event.initial),

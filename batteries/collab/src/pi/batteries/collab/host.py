@@ -310,8 +310,8 @@ class Host:
         lines: list[bytes] = []
         for start in range(left_out, len(entries), SLICE):
             # Redacted in batches: each call looks up the known secrets, half of the time.
-            shown = self._redacted(list(entries[start : start + SLICE]))
-            lines += map(entry_line, shown)
+            redacted = self._redacted(list(entries[start : start + SLICE]))
+            lines += map(entry_line, redacted)
             await asyncio.sleep(0)
             if peer.nonce != nonce or self.room.epoch != epoch or self._pi is not pi:
                 return  # the peer has sent another hello, or there is a new epoch or session
@@ -347,8 +347,8 @@ class Host:
             },
             "cost": stats.cost,
             "participants": [
-                {"peer": each.peer, "name": each.name, "role": each.role}
-                for each in self.room.participants
+                {"peer": participant.peer, "name": participant.name, "role": participant.role}
+                for participant in self.room.participants
             ],
         }
 

@@ -304,11 +304,11 @@ class HostRoom:
             self.send(peer.id, {"t": "error", "re": of, "code": "gone", "message": message})
             return
         head = encode({"t": "snapshot-chunk", "of": of, "index": index, "count": body.count})
-        found = body  # the peer may send another hello before this is sent
+        requested = body  # the peer may send another hello before this is sent
         chunk = Outgoing(
             peer=peer.id,
-            make=lambda: head + b"\n" + found.chunk(index),
-            size=len(head) + min(found.size, 524_288),
+            make=lambda: head + b"\n" + requested.chunk(index),
+            size=len(head) + min(requested.size, 524_288),
         )
         if not self.outbox.put_bulk(chunk):
             peer.nonce = ""
@@ -443,4 +443,6 @@ ROLES: Mapping[str, str] = {"host": "host", "full": "can write", "view": "view o
 
 def role_text(participants: Sequence[Participant]) -> str:
     """The participants, one line each."""
-    return "\n".join(f"  {each.name} ({ROLES[each.role]})" for each in participants)
+    return "\n".join(
+        f"  {participant.name} ({ROLES[participant.role]})" for participant in participants
+    )

@@ -89,8 +89,8 @@ def parse_link(text: str, default_relay: str = "") -> Link:
             )
         return Link(relay=relay_address(default_relay), keys=keys)
     for marker in ("/r/", "/#", "/%23"):
-        base, found, code = link.partition(marker)
-        if found:
+        base, separator, code = link.partition(marker)
+        if separator:
             return Link(relay=relay_address(base), keys=_keys(code))
     raise BadLink("This is not a link to a shared session.", hint=f"Links look like {_FORM}.")
 
@@ -117,27 +117,27 @@ def relay_address(text: str) -> str:
             f"The relay {host} would be used without TLS.",
             hint="Plain ws:// is allowed for localhost only; put a TLS proxy before the relay.",
         )
-    shown = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{shown}{'' if port is None else f':{port}'}{parts.path}"
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{bracketed}{'' if port is None else f':{port}'}{parts.path}"
 
 
 def _keys(code: str) -> Keys:
-    words = _SEPARATOR.split(code.strip("/"))
-    if len(words) == 2:
+    parts = _SEPARATOR.split(code.strip("/"))
+    if len(parts) == 2:
         raise BadLink(
             f"The link is of protocol version 4; this pi speaks version {VERSION}.",
             hint="Ask the host for a new link, from a pi of this version.",
         )
-    if len(words) != 3:
+    if len(parts) != 3:
         raise BadLink("This is not a link to a shared session.", hint=f"Links look like {_FORM}.")
-    room, version, secret = words
+    room_text, version, secret = parts
     if version != str(VERSION):
         raise BadLink(
             f"The link is of protocol version {version[:8]}; this pi speaks version {VERSION}.",
             hint="Host and guest need the same version: update the older pi.",
         )
     try:
-        room_id, data = decode(room), decode(secret)
+        room_id, data = decode(room_text), decode(secret)
     except ValueError:
         raise BadLink("The link is damaged.", hint="Copy it once more, as a whole.") from None
     if len(room_id) != 16 or len(data) not in (32, 48):
@@ -212,12 +212,12 @@ def _codeword_bits(version: int, data: bytes) -> list[int]:
     total = sum(sizes)
     text += "0" * min(4, total * 8 - len(text))
     text += "0" * (-len(text) % 8)
-    words = [int(text[at : at + 8], 2) for at in range(0, len(text), 8)]
-    words += [(0xEC, 0x11)[n % 2] for n in range(total - len(words))]
-    blocks, at = [], 0
+    codewords = [int(text[offset : offset + 8], 2) for offset in range(0, len(text), 8)]
+    codewords += [(0xEC, 0x11)[n % 2] for n in range(total - len(codewords))]
+    blocks, offset = [], 0
     for size in sizes:
-        blocks.append(words[at : at + size])
-        at += size
+        blocks.append(codewords[offset : offset + size])
+        offset += size
     checks = [_correction(block, correction) for block in blocks]
     longest = max(sizes)
     mixed = [block[n] for n in range(longest) for block in blocks if n < len(block)]
@@ -234,10 +234,10 @@ def _correction(block: Sequence[int], count: int) -> list[int]:
             for a, b in zip([*generator, 0], [0, *generator], strict=True)
         ]
     rest = [*block, *([0] * count)]
-    for at in range(len(block)):
-        if factor := rest[at]:
+    for index in range(len(block)):
+        if factor := rest[index]:
             for offset, value in enumerate(generator):
-                rest[at + offset] ^= _times(value, factor)
+                rest[index + offset] ^= _times(value, factor)
     return rest[-count:]
 
 
@@ -258,8 +258,8 @@ def _drawn(version: int, bits: Sequence[int], mask: int) -> Matrix:
         for column in centres:
             if code[row][column] is None:
                 _square(code, row, column, (0, 2), 2)
-    for at in range(8, size - 8):
-        code[6][at] = code[at][6] = at % 2 == 0
+    for index in range(8, size - 8):
+        code[6][index] = code[index][6] = index % 2 == 0
     _format(code, mask)
     if version >= 7:
         _version(code, version)
@@ -295,10 +295,10 @@ def _format(code: list[list[bool | None]], mask: int) -> None:
     for _ in range(10):
         rest = rest << 1 ^ (rest >> 9) * 0x537
     bits = (value << 10 | rest) ^ 0x5412
-    for at in range(15):
-        dark = bool(bits >> at & 1)
-        row = at if at < 6 else at + 1 if at < 8 else size - 15 + at
-        column = size - 1 - at if at < 8 else 7 if at == 8 else 14 - at
+    for index in range(15):
+        dark = bool(bits >> index & 1)
+        row = index if index < 6 else index + 1 if index < 8 else size - 15 + index
+        column = size - 1 - index if index < 8 else 7 if index == 8 else 14 - index
         code[row][8] = code[8][column] = dark
     code[size - 8][8] = True
 
@@ -308,9 +308,9 @@ def _version(code: list[list[bool | None]], version: int) -> None:
     for _ in range(12):
         rest = rest << 1 ^ (rest >> 11) * 0x1F25
     bits = version << 12 | rest
-    for at in range(18):
-        row, column = at // 3, len(code) - 11 + at % 3
-        code[row][column] = code[column][row] = bool(bits >> at & 1)
+    for index in range(18):
+        row, column = index // 3, len(code) - 11 + index % 3
+        code[row][column] = code[column][row] = bool(bits >> index & 1)
 
 
 def _zigzag(size: int) -> Iterator[tuple[int, int]]:
@@ -345,10 +345,10 @@ def _penalty(code: Matrix) -> int:
         for run in text.replace("10", "1 0").replace("01", "0 1").split():
             total += len(run) - 2 if len(run) >= 5 else 0
         for pattern in ("10111010000", "00001011101"):
-            total += 40 * sum(text.startswith(pattern, at) for at in range(len(text) - 10))
+            total += 40 * sum(text.startswith(pattern, index) for index in range(len(text) - 10))
     for above, below in itertools.pairwise(code):
-        for at in range(len(code) - 1):
-            square = above[at] + above[at + 1] + below[at] + below[at + 1]
+        for index in range(len(code) - 1):
+            square = above[index] + above[index + 1] + below[index] + below[index + 1]
             total += 3 if square in (0, 4) else 0
     dark = sum(map(sum, code)) * 100 // len(code) ** 2
     return total + abs(dark - 50) // 5 * 10

@@ -53,16 +53,16 @@ class SharedSessions:
 
     def _rows(self) -> list[Json]:
         store = self._pi.store("global")
-        found = map(store.get, store.keys())
-        return [row for row in found if isinstance(row, dict) and _is_alive(row.get("pid"))]
+        records = map(store.get, store.keys())
+        return [row for row in records if isinstance(row, dict) and _is_alive(row.get("pid"))]
 
     def write_list(self, ctx: CommandContext) -> None:
         """``pi collab list``."""
         rows = self._rows()
         if ctx.flags.get("json"):
             for row in rows:
-                shown = {name: row.get(name) for name in ("session", "name", "cwd", "pid")}
-                ctx.write(json.dumps(shown) + "\n")
+                fields = {name: row.get(name) for name in ("session", "name", "cwd", "pid")}
+                ctx.write(json.dumps(fields) + "\n")
             return
         lines = [
             f"{row.get('session')}  {one_line(str(row.get('name') or row.get('cwd')))}"
@@ -152,13 +152,13 @@ def _own_file(ctx: CommandContext) -> Path | None:
 
 def find_session(ctx: ExtensionContext, session_id: str) -> Path:
     """The file of a session of this folder, by the beginning of its id. Raises ``PiError``."""
-    shown = one_line(session_id)[:80]
+    label = one_line(session_id)[:80]
     folder = ctx.session_manager.get_session_dir()
     if not _ID.fullmatch(session_id) or folder is None:
-        raise PiError(f"{shown} is not the id of a session.", hint="See `pi sessions`.")
-    found = sorted(Path(folder).glob(f"*_{session_id}*.jsonl"))
-    if not found:
-        raise PiError(f"There is no session {shown} in this folder.", hint="See `pi sessions`.")
-    if len(found) > 1:
-        raise PiError(f"{len(found)} sessions begin with {shown}.", hint="Use a longer id.")
-    return found[0]
+        raise PiError(f"{label} is not the id of a session.", hint="See `pi sessions`.")
+    matches = sorted(Path(folder).glob(f"*_{session_id}*.jsonl"))
+    if not matches:
+        raise PiError(f"There is no session {label} in this folder.", hint="See `pi sessions`.")
+    if len(matches) > 1:
+        raise PiError(f"{len(matches)} sessions begin with {label}.", hint="Use a longer id.")
+    return matches[0]

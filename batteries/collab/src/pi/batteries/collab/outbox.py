@@ -65,7 +65,7 @@ class Merger:
 
     def flush(self, *, all: bool = False) -> list[Json]:
         """The text and output since the last flush; with ``all`` also the text held back."""
-        found: list[Json] = []
+        updates: list[Json] = []
         if self._text and self._open is not None:
             cut = len(self._text)
             if not all and (word := _WORD_END.search(self._text)) is not None:
@@ -74,13 +74,13 @@ class Merger:
             if sent:
                 kind, index = self._open
                 inner = {"type": kind, "contentIndex": index, "delta": self._redact(sent)}
-                found.append(
+                updates.append(
                     {"type": "message_update", "usage": self._usage, "assistantMessageEvent": inner}
                 )
         if self._update is not None:
             (_, update), self._update = self._update, None
-            found.append(self._redact(update))
-        return found
+            updates.append(self._redact(update))
+        return updates
 
     def _grow(self, event: Json, inner: Json) -> list[Json]:
         block = (str(inner["type"]), int(inner.get("contentIndex", 0)))
@@ -127,7 +127,7 @@ class RunView:
             self.partial = None
         else:
             content = message.get("content")
-            blocks = [dict(each) for each in content] if isinstance(content, list | tuple) else []
+            blocks = [dict(block) for block in content] if isinstance(content, list | tuple) else []
             self.partial = {**message, "content": blocks}
 
     def tools(self) -> list[Json]:
@@ -161,8 +161,8 @@ class RunView:
 def _empty_block(kind: str, inner: Json) -> Json:
     if kind != "toolcall":
         return {"type": kind, kind: ""}
-    known = {"id": inner.get("id", ""), "name": inner.get("toolName", "")}
-    return {"type": "toolCall", **known, "arguments": {}}
+    fields = {"id": inner.get("id", ""), "name": inner.get("toolName", "")}
+    return {"type": "toolCall", **fields, "arguments": {}}
 
 
 class Outgoing(Record):
@@ -206,7 +206,7 @@ class Outbox:
         """Add a frame to the queue of a peer; if that is too large, drop it and return False."""
         queue = self._bulk.setdefault(frame.peer, deque())
         queue.append(frame)
-        if sum(each.size for each in queue) > PEER_LIMIT:
+        if sum(queued.size for queued in queue) > PEER_LIMIT:
             self.drop(frame.peer)
             return False
         return True
@@ -214,8 +214,8 @@ class Outbox:
     def drop(self, peer: int) -> None:
         """Remove all frames for a peer."""
         self._bulk.pop(peer, None)
-        if any(each.peer == peer for each in self._main):
-            self._keep([each for each in self._main if each.peer != peer])
+        if any(queued.peer == peer for queued in self._main):
+            self._keep([queued for queued in self._main if queued.peer != peer])
 
     def clear(self) -> None:
         """Remove all frames."""
@@ -240,11 +240,11 @@ class Outbox:
 
     def _shed(self) -> None:
         for level in (ADVISORY, TOOL_UPDATE, MESSAGE_UPDATE):
-            self._keep([each for each in self._main if each.level != level])
+            self._keep([queued for queued in self._main if queued.level != level])
             if self._size <= SHED_ABOVE:
                 return
 
     def _keep(self, frames: list[Outgoing]) -> None:
         self.shed += len(self._main) - len(frames)
         self._main = deque(frames)
-        self._size = sum(each.size for each in frames)
+        self._size = sum(outgoing.size for outgoing in frames)

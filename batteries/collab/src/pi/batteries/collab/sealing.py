@@ -152,8 +152,8 @@ class Sealer:
         return Opened(peer=peer, epoch=epoch, counter=counter, plaintext=plaintext, proved=proved)
 
     def _proof(self, peer: int, epoch: bytes, counter: int, ciphertext: bytes) -> bytes:
-        known, key = self._write_key
-        if known != epoch or not key:
+        key_epoch, key = self._write_key
+        if key_epoch != epoch or not key:
             key = write_key(self._keys.token, self._keys.room, epoch)
             self._write_key = (epoch, key)
         return hmac.digest(key, _PROVED.pack(peer, counter) + ciphertext, "sha256")

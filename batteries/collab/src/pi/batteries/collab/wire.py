@@ -66,8 +66,10 @@ def clean_name(text: object) -> str:
     """A display name: one line, without characters that hide or reorder others."""
     if not isinstance(text, str):
         return "guest"
-    shown = one_line(unicodedata.normalize("NFKC", text[:1000]))
-    visible = "".join(each for each in shown if unicodedata.category(each) not in _HIDDEN)
+    name = one_line(unicodedata.normalize("NFKC", text[:1000]))
+    visible = "".join(
+        character for character in name if unicodedata.category(character) not in _HIDDEN
+    )
     return " ".join(visible.split())[:NAME_LENGTH].strip() or "guest"
 
 
@@ -86,8 +88,8 @@ def depth_exceeds(value: Any, limit: int) -> bool:
             return True
         level = [
             member
-            for each in level
-            for member in (each.values() if isinstance(each, dict) else each)
+            for container in level
+            for member in (container.values() if isinstance(container, dict) else container)
             if isinstance(member, dict | list | tuple)
         ]
     return False
@@ -104,9 +106,9 @@ def entry_line(entry: Json) -> bytes:
 
 def omitted(entry: Json, why: str) -> Json:
     """The placeholder that guests get instead of an entry."""
-    known = {name: entry.get(name) for name in ("id", "parentId", "timestamp")}
+    fields = {name: entry.get(name) for name in ("id", "parentId", "timestamp")}
     data = {"type": str(entry.get("type")), "reason": why}
-    return {"type": "custom", **known, "customType": "collab-omitted", "data": data}
+    return {"type": "custom", **fields, "customType": "collab-omitted", "data": data}
 
 
 def json_line(value: Json) -> bytes:

@@ -58,13 +58,13 @@ class Content(Record):
 def branch(entries: Sequence[Json], leaf_id: str | None) -> list[Json]:
     """The entries from the root to the leaf: other branches are not shared."""
     by_id = {entry.get("id"): entry for entry in entries}
-    found: list[Json] = []
+    path: list[Json] = []
     current = leaf_id
     while current in by_id:
         entry = by_id.pop(current)  # removed, so that a cycle ends
-        found.append(entry)
+        path.append(entry)
         current = entry.get("parentId")
-    return found[::-1]
+    return path[::-1]
 
 
 def fit(header: Json, entries: Sequence[Json], limit: int = MAX_SEALED) -> Content:
@@ -149,7 +149,7 @@ def _without_images(value: Any) -> Any:
     if _is_image(value):
         return {"type": "text", "text": "[a picture was left out of this share]"}
     if isinstance(value, dict):
-        return {name: _without_images(each) for name, each in value.items()}
+        return {name: _without_images(child) for name, child in value.items()}
     return [*map(_without_images, value)] if isinstance(value, list | tuple) else value
 
 
@@ -162,9 +162,9 @@ def _shortened(value: Any, length: int, key: str = "") -> Any:
         notice = f"[{omitted:,} characters were left out of this share]"
         return f"{value[:half]}\n{notice}\n{value[-half:]}"
     if isinstance(value, dict):
-        return {name: _shortened(each, length, name) for name, each in value.items()}
+        return {name: _shortened(child, length, name) for name, child in value.items()}
     if isinstance(value, list | tuple):
-        return [_shortened(each, length) for each in value]
+        return [_shortened(child, length) for child in value]
     return value
 
 
@@ -244,14 +244,14 @@ class SealedShare:
         if not entries:
             raise PiError("There is nothing to share yet.", hint="Send a prompt first.")
         header["leafId"] = entries[-1]["id"]
-        shown = []
+        redacted = []
         for entry in entries:
-            shown.append(pi.redact(entry, "share"))
-            if len(shown) % 100 == 0:
+            redacted.append(pi.redact(entry, "share"))
+            if len(redacted) % 100 == 0:
                 await asyncio.sleep(0)
-        secrets = sum(a != b for a, b in zip(entries, shown, strict=True))
+        secrets = sum(a != b for a, b in zip(entries, redacted, strict=True))
         if redacts:
-            header, entries = pi.redact(header, "share"), shown
+            header, entries = pi.redact(header, "share"), redacted
         content = await asyncio.to_thread(fit, header, entries)
         if redacts:
             await self._scan(content)
@@ -292,11 +292,13 @@ class SealedShare:
                 hint="Check share.serverUrl: it ends with /s at a relay of pi.",
             )
         stored = answer.json()
-        words = [stored.get(name) for name in ("id", "revoke")] if isinstance(stored, dict) else []
-        if not words or not all(isinstance(each, str) and _WORD.fullmatch(each) for each in words):
+        tokens = [stored.get(name) for name in ("id", "revoke")] if isinstance(stored, dict) else []
+        if not tokens or not all(
+            isinstance(token, str) and _WORD.fullmatch(token) for token in tokens
+        ):
             raise PiError(f"{base} is not a share server of pi.", hint="Check share.serverUrl.")
-        found: Json = stored
-        return found
+        receipt: Json = stored
+        return receipt
 
     def _setting(self, name: str) -> Any:
         # Not from the project's settings: they could send sessions to a server of the project.
@@ -312,11 +314,11 @@ class SealedShare:
             ctx.ui.write(self._list())
             return
         ids = store.keys()
-        known = [id for id in ids if id == link or link.endswith(f"/{id}")]
-        record = store.get(known[0]) if known else None
+        matches = [id for id in ids if id == link or link.endswith(f"/{id}")]
+        record = store.get(matches[0]) if matches else None
         if not isinstance(record, dict):
             raise PiError(f"Unknown share {one_line(link)[:80]}.", hint="See /unshare.")
-        url = f"{record['base']}/{known[0]}"
+        url = f"{record['base']}/{matches[0]}"
         headers = {"Authorization": f"Bearer {record['revoke']}"}
         try:
             answer = await self._pi.http.request(
@@ -326,7 +328,7 @@ class SealedShare:
             raise PiError(f"{url} cannot be reached: {error}", hint="Try again later.") from error
         if answer.status not in (204, 404):  # 404: it has expired
             raise PiError(f"{url} was not removed ({answer.status}).", hint="Try again later.")
-        await store.delete(known[0])
+        await store.delete(matches[0])
         ctx.ui.notify("The share is removed; its link is void.", "info")
 
     def _list(self) -> str:
@@ -389,5 +391,5 @@ def _without_pictures(value: Any) -> Any:
     if isinstance(value, dict):
         if value.get("type") == "image":
             return {"type": "image"}
-        return {name: _without_pictures(each) for name, each in value.items()}
+        return {name: _without_pictures(child) for name, child in value.items()}
     return [*map(_without_pictures, value)] if isinstance(value, list | tuple) else value
