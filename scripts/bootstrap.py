@@ -87,6 +87,7 @@ def prepare(kind: str, fingerprint: str, command: str) -> None:
     if not usable:
         create_venv()
     install(requirements(kind))
+    order_import_path()
     for name in KINDS[: KINDS.index(kind) + 1]:
         (VENV / f"ready-{name}").write_text(fingerprint)
 
@@ -109,6 +110,18 @@ def create_venv() -> None:
             f"{sys.executable} cannot make a virtual environment "
             f"({' '.join(reason)}); install Python's venv module and run again."
         )
+
+
+def order_import_path() -> None:
+    """Put the folders of a start first on the import path, as ``pyproject.toml`` lists them.
+
+    The installer sorts them, and ``pi --version`` would look through those of all batteries.
+    """
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    folders = project["tool"]["hatch"]["build"]["dev-mode-dirs"]
+    text = "\n".join(str(ROOT / folder) for folder in folders)
+    for path in VENV.glob("lib/python*/site-packages/_pi_harness.pth"):
+        path.write_text(text)
 
 
 def requirements(kind: str) -> list[str]:

@@ -23,7 +23,6 @@ from pi.cli.arguments import (
     parse_arguments,
     parse_words,
 )
-from pi.cli.first_words import expand_short_form, is_name, reject_non_prompt
 from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 from pi.version import __version__
@@ -40,15 +39,22 @@ def dispatch(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run a command line and return its exit code. Imports only what the command needs."""
     if argv[:1] == ["acp"] and not {"-h", "--help"}.intersection(argv):
         argv = ["--mode", "acp", *argv[1:]]  # it takes the options of a session
-    if argv:
+    begins_with_word = bool(argv) and not argv[0].startswith("-")
+    if begins_with_word:
+        from pi.cli.first_words import expand_short_form  # lazy: scripts begin with an option
+
         argv = expand_short_form(argv)
     command = find_command(argv[0]) if argv else None
     if command is not None and command.takes(argv[1:]):
         return _run_command(command, argv[1:], environ)
     arguments = _parse_session(argv, environ)
     is_prompt = arguments.messages and not arguments.command
-    if is_prompt and reject_non_prompt(argv, arguments, environ):
-        return 1
+    # `pi -p login` is a prompt whatever it says.
+    if is_prompt and (begins_with_word or not {"print", "mode"} & arguments.options.keys()):
+        from pi.cli.first_words import reject_non_prompt
+
+        if reject_non_prompt(argv, arguments, environ):
+            return 1
     if "version" in arguments.options:
         sys.stdout.write(f"{__version__}\n")
         return 0
@@ -85,11 +91,15 @@ def _keep_secret_links(argv: Sequence[str], arguments: Arguments) -> None:
 
 def _parse_session(argv: Sequence[str], environ: Mapping[str, str]) -> Arguments:
     """Parse the words of a session; the first may be a subcommand of an extension."""
-    if argv and is_name(argv[0]):
-        from pi.cli.extension_options import parse_extension_subcommand
+    if argv and argv[0][:1].isalpha():
+        from pi.cli.first_words import is_name
 
-        if (arguments := parse_extension_subcommand(argv, environ, Path.cwd())) is not None:
-            return arguments
+        if is_name(argv[0]):
+            from pi.cli.extension_options import parse_extension_subcommand
+
+            arguments = parse_extension_subcommand(argv, environ, Path.cwd())
+            if arguments is not None:
+                return arguments
     return parse_arguments(argv)
 
 

@@ -14,7 +14,6 @@ from typing import Literal
 
 from pi.ai.errors import AuthenticationFailed
 from pi.base.files import expand_home
-from pi.base.installation import extra_command
 
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
 """Name the project that is billed; the first one that is set counts."""
@@ -104,6 +103,8 @@ def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
         if credential_file(environ) is not None and not _is_installed("google.auth"):
             raise google_auth_is_missing()
     elif _needs_botocore(environ) and not _is_installed("botocore"):
+        from pi.base.installation import extra_command  # lazy: for errors only
+
         raise AuthenticationFailed(
             "AWS profiles and roles need the package botocore, which is not installed:"
             f" run `{extra_command('bedrock')}`.",
@@ -113,6 +114,8 @@ def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
 
 def google_auth_is_missing() -> AuthenticationFailed:
     """Return the error for Google credentials without the library that reads them."""
+    from pi.base.installation import extra_command  # lazy: for errors only
+
     return AuthenticationFailed(
         "Google credentials need the package google-auth, which is not installed:"
         f" run `{extra_command('vertex')}`.",

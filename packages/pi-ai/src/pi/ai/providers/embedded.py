@@ -18,7 +18,6 @@ from pi.ai.request import Access, Call
 from pi.ai.transcript import fold
 from pi.ai.wires import load_wire
 from pi.base.files import FileAccessError, expand_home
-from pi.base.installation import extra_command
 from pi.base.records import replace
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
@@ -128,6 +127,8 @@ class LocalProvider:
         from pi.ai.local.weights import SMOLLM2, installed
 
         if not has_engine():
+            from pi.base.installation import extra_command
+
             # Sessions and events keep only the message of an error, so it has the advice.
             raise ProviderError(
                 "The embedded model needs a library. Run `pi models pull`, or:"

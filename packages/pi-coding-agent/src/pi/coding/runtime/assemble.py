@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi.agent.agent import Agent
 from pi.agent.events import AgentSettled
@@ -24,7 +24,6 @@ from pi.coding.resources.discovery import ProvidedResources, ResourceOptions
 from pi.coding.retry import RetryPolicy
 from pi.coding.runtime.bootstrap import Bootstrap
 from pi.coding.runtime.extensions.calls import SessionExtensions
-from pi.coding.runtime.extensions.switching import ExtensionSwitches
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides, ToolFilter
@@ -53,6 +52,9 @@ from pi.coding.session.entries import ContextEdit
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session
 from pi.coding.trust import Trust, canonical
+
+if TYPE_CHECKING:
+    from pi.coding.runtime.extensions.switching import ExtensionSwitches
 
 NO_MODEL = Model(id="none", name="none", api="none", provider="none", input=("text",))
 """Placeholder used when no model is configured."""
@@ -196,13 +198,18 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
     )
     runs = AgentRuns(core, policies)
     shell = UserShell(core)
-    switches = ExtensionSwitches(
-        bootstrap.hosting,
-        core,
-        reload=lambda: session.sessions.reload(),
-        when_idle=lambda act: runs.when_idle.add(act, before_next_prompt=True),
-    )
-    extensions = SessionExtensions(bootstrap.hosting, core, switches)
+
+    def make_switches() -> ExtensionSwitches:
+        from pi.coding.runtime.extensions.switching import ExtensionSwitches  # lazy: rarely needed
+
+        return ExtensionSwitches(
+            bootstrap.hosting,
+            core,
+            reload=session.sessions.reload,
+            when_idle=lambda act: runs.when_idle.add(act, before_next_prompt=True),
+        )
+
+    extensions = SessionExtensions(bootstrap.hosting, core, make_switches)
     prompts = PromptRunner(
         core,
         shell=shell,

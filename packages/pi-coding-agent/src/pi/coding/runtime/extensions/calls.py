@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from pi.base.errors import PiError
@@ -24,8 +24,6 @@ from pi.coding.extension_host.events.session import (
     SessionTreeEvent,
 )
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
-from pi.coding.runtime.extensions.libraries import LibraryOffer
-from pi.coding.runtime.extensions.switching import ExtensionSwitches
 from pi.coding.runtime.live import LiveSession
 
 if TYPE_CHECKING:  # lazy: imported with the first extension
@@ -37,6 +35,7 @@ if TYPE_CHECKING:  # lazy: imported with the first extension
     from pi.coding.extension_host.contributions.flags import ExtensionFlag
     from pi.coding.extension_host.contributions.views import View, Views
     from pi.coding.port.extensions import CheckResult, ExtensionInfo, InputMode, NameConflict
+    from pi.coding.runtime.extensions.switching import ExtensionSwitches
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +44,12 @@ class SessionExtensions:
     """Implements ``ExtensionsPort``. Exceptions of extensions are reported and do not propagate."""
 
     def __init__(
-        self, hosting: ExtensionHosting, core: LiveSession, switches: ExtensionSwitches
+        self,
+        hosting: ExtensionHosting,
+        core: LiveSession,
+        make_switches: Callable[[], ExtensionSwitches],
     ) -> None:
-        self.switches = switches
-        """Switches extensions on and off."""
+        self._make_switches = make_switches
         self.hosting = hosting
         """Creates the host and loads extensions."""
         self.attach = hosting.attach
@@ -64,6 +65,11 @@ class SessionExtensions:
         """Set when an extension requests shutdown."""
         self.exit_code: int | None = None
         """The exit code that a command requested."""
+
+    @cached_property
+    def switches(self) -> ExtensionSwitches:
+        """Switches extensions on and off; most runs switch none."""
+        return self._make_switches()
 
     @property
     def facts(self) -> Mapping[str, str]:
@@ -89,6 +95,9 @@ class SessionExtensions:
         if match is None:
             return
         declared, arguments = match
+
+        # Lazy: few runs type a command of an extension.
+        from pi.coding.runtime.extensions.libraries import LibraryOffer
 
         async def work() -> None:
             if declared.needs_run_here:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pi.ai.messages import Json
 from pi.base.errors import PiError
-from pi.base.installation import install_command
 from pi.base.records import replace
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
@@ -91,6 +90,8 @@ class ExtensionSources:
 
     def missing_extra_notes(self) -> list[str]:
         """Return a line for each recommended battery whose extra is missing."""
+        from pi.base.installation import install_command  # lazy: most installations lack nothing
+
         return [
             f"{battery.name} needs `{install_command(battery.missing_requirements)}`"
             for battery in self._batteries()
