@@ -274,6 +274,8 @@ def test_a_compaction_preview_shows_the_number_of_kept_messages(kept: int, expec
         ("Kept", expected),
         ("Kept from", "short"),
     )
+    manual = preview_section(plan, is_automatic=False)
+    assert manual.rows[1] == ("In use", "12,000 tokens; not compacted automatically")
     everything = preview_section(replace(plan, keeps="all", kept_messages=1))
     assert everything.rows[-1] == ("Kept", "all: 1 message; large tool results become notes")
     section = preview_section(replace(plan, problem="Too small."))

@@ -191,7 +191,8 @@ async def compact(ui: Ui, arguments: str) -> None:
     how = {"strategy": options.strategy}
     if options.preview:
         plan = await ui.port.compaction.preview(options.instructions, **how)
-        ui.add_output(SectionsView(ui.theme, [preview_section(plan)]))
+        is_automatic = ui.port.info.state().auto_compaction_enabled
+        ui.add_output(SectionsView(ui.theme, [preview_section(plan, is_automatic=is_automatic)]))
         if plan.carried and not plan.problem:
             carried = f"Repeated word for word:\n\n{readable_summary(plan.carried)}"
             ui.add_output(Text(sanitise(carried)))
@@ -204,11 +205,14 @@ async def compact(ui: Ui, arguments: str) -> None:
             ui.notify(error.message, "warning")
 
 
-def preview_section(plan: CompactionPreview) -> Section:
+def preview_section(plan: CompactionPreview, *, is_automatic: bool = True) -> Section:
     """Return what a compaction would drop and keep, as a table."""
+    when = "not compacted automatically"
+    if is_automatic:
+        when = f"compacted automatically above {plan.threshold:,}"
     rows = [
         ("Strategy", plan.strategy),
-        ("In use", f"{plan.tokens:,} tokens; compacted automatically above {plan.threshold:,}"),
+        ("In use", f"{plan.tokens:,} tokens; {when}"),
     ]
     if plan.problem:
         rows.append(("Problem", plan.problem))
