@@ -219,3 +219,19 @@ async def test_sessions_are_shared_automatically_by_setting(tmp_path: Path, how:
             code = hanna.link(view=how == "view").partition("/r/")[2]
             links = [line for line in shown.splitlines() if "/#" in line]
             assert [link.partition("/#")[2] for link in links] == [code]
+
+
+async def test_the_full_link_is_shown_if_automatic_sharing_changes_from_view_to_control(
+    tmp_path: Path,
+) -> None:
+    async with relay_running() as relay:
+        agent_dir = tmp_path / "hanna" / "home" / ".pi" / "agent"
+        agent_dir.mkdir(parents=True)
+        settings = {"collab": {"autoStart": "view", "relayUrl": relay.address}}
+        (agent_dir / "settings.json").write_text(json.dumps(settings))
+        async with person(tmp_path, "hanna") as hanna:
+            await until(lambda: any("/#" in text for text in hanna.ui.texts))
+            code = hanna.link(view=False).partition("/r/")[2]
+            assert not any(code in text for text in hanna.ui.texts)
+            hanna.session.settings.set({"collab.autoStart": "control"})
+            await until(lambda: any(code in text for text in hanna.ui.texts))

@@ -105,6 +105,7 @@ class Collab:
         """Continue the sharing of the former session, or share as the settings configure."""
         if ctx.depth or ctx.mode not in ("tui", "rpc"):
             return
+        self._pi.settings.on_change(self.settings_changed)
         automatic = self._pi.settings.get("collab.autoStart")
         try:
             sharing = await self.sharing()
@@ -121,15 +122,25 @@ class Collab:
         elif automatic in ("view", "control"):
             try:
                 await self._start(sharing, "", view=automatic == "view")
-                sharing.is_automatic = True
+                sharing.automatic = automatic
             except PiError as error:
                 self._pi.warn(f"Sharing was not started. {error.explain()}")
+
+    def settings_changed(self) -> None:
+        """Show the other link if ``collab.autoStart`` changes between view and control."""
+        automatic, sharing = self._pi.settings.get("collab.autoStart"), self._found
+        if sharing is None or not sharing.is_hosting or automatic not in ("view", "control"):
+            return
+        if sharing.automatic not in ("", automatic):
+            sharing.automatic = automatic
+            showing = self._start(sharing, "", view=automatic == "view")
+            self._pi.scope.spawn(showing, name="show link")
 
     async def _continue_as_host(
         self, sharing: Sharing, host: Host, event: SessionStartEvent
     ) -> None:
         is_off = self._pi.settings.get("collab.autoStart") == "off"
-        if sharing.is_automatic and is_off:
+        if sharing.automatic and is_off:
             await self._stop(sharing, "stopped")
         elif host.follow or event.reason == "reload":
             self._attach(host)
@@ -276,7 +287,7 @@ class Collab:
         if sharing.host is not None:
             await self._shared.remove(sharing.host)
         await sharing.stop(reason)
-        sharing.is_automatic = False
+        sharing.automatic = ""
         self._pi.context.ui.set_status("collab", None)
 
     @staticmethod

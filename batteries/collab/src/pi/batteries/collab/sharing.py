@@ -29,8 +29,8 @@ class Sharing:
         """Whether a guest has connected, but its session is not shown yet."""
         self.opening = False
         """Whether the next session to start is a replica of the host's session."""
-        self.is_automatic = False
-        """Whether ``collab.autoStart`` has begun it, and switching that off ends it."""
+        self.automatic = ""
+        """The value of ``collab.autoStart`` that has begun it; switching that off ends it."""
         self.opens_page = False
         """Whether the next session to start is to be opened in the browser."""
         self._host_scope: Scope | None = None
