@@ -137,6 +137,17 @@ def test_a_client_is_asked_for_the_libraries_of_a_command(plain: Journey) -> Non
     ]
 
 
+def test_the_relay_offers_the_libraries_that_it_lacks(plain: Journey) -> None:
+    write_wheel(plain.folder / "wheels", "aiohttp", "9999.0", module="aiohttp", size=2000)
+    with plain.terminal("relay", "serve", "--bind", "127.0.0.1:0") as user:
+        user.shows("Install the library that the relay needs", "[y/N]")
+        user.submits("n")
+        assert user.ends() == 1
+    ended = plain.pi("relay", "serve")
+    assert ended.code == 1
+    assert "Install it: " in ended.err
+
+
 @pytest.mark.full
 def test_no_installs_nothing(plain: Journey) -> None:
     with plain.terminal("extensions", "on", "ast-tools") as user:
