@@ -285,3 +285,19 @@ def test_a_text_of_blanks_does_not_stop_pi(journey: Journey) -> None:
 
     assert journey.pi("-p", "go").code == 0
     assert journey.model.results_of()[0].startswith("<<<")
+
+
+@pytest.mark.full
+def test_a_prompt_after_an_added_server_that_is_slow_says_what_is_missing(
+    journey: Journey,
+) -> None:
+    slow = ["sh", "-c", f"sleep 8; exec {shlex.join(WEATHER)}"]
+    with journey.terminal() as user:
+        user.shows("Ask anything")
+        user.submits(f"/mcp add sky {shlex.join(slow)}")
+        user.sees("Added MCP server sky")
+        user.submits("How is the weather?")
+        user.sees("Timed out waiting for the MCP servers sky", "sent without them")
+        user.sees("All is well.")
+        assert weather_tools(journey) == []
+        user.leaves()

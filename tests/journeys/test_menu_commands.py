@@ -101,16 +101,16 @@ COMMANDS = {
     "collab": Row(SHARED, "Unknown action nonsense.", "status", "is not shared"),
     "commit": Row(NO_GIT, NO_GIT, "--split", NO_GIT),
     "handoff": Row("Hand off:", "Hand off:", "the rest", "Hand off:"),
-    "hooks": ignores("There are no hooks."),
-    "jobs": ignores("There are no jobs."),
+    "hooks": Row("There are no hooks.", "/hooks takes no arguments."),
+    "jobs": Row("There are no jobs.", "/jobs takes no arguments."),
     "join": Row(
         "/join needs a link.", "This is not a link", "ROOM.5.SECRET", "The link is damaged."
     ),
     "leave": ignores("You are not in a shared session."),
     "lsp": Row("Language servers", "Unknown action nonsense", "reload", "Ended: none."),
     "mcp": Row("MCP servers", "Usage: /mcp list", "test sky", "sky works"),
-    "memory": ignores("There are no notes yet."),
-    "open": Row("Nothing to open.", "no such file", "agent://x", "No artifacts"),
+    "memory": Row("There are no notes yet.", "/memory takes no arguments."),
+    "open": Row("Nothing to open.", "no such file", "agent://x", "no artifacts and no outputs"),
     "permissions": Row(
         "Permission mode: off", "Unknown mode nonsense", "ask", "Permission mode: ask"
     ),
@@ -126,8 +126,8 @@ COMMANDS = {
     "rewind": Row("There are no points.", "Usage: /rewind", "list", "There are no points."),
     "roles": Row("Model roles", "Unknown role nonsense xyz", "smol", "Model for the role smol"),
     "rules": Row("There are no rules", "Unknown rule nonsense xyz"),
-    "sandbox": ignores("Sandbox: off"),
-    "secrets": ignores("Secrets are sent as they are"),
+    "sandbox": Row("Sandbox: off", "/sandbox takes no arguments."),
+    "secrets": Row("Secrets are sent as they are", "/secrets takes no arguments."),
     "switch": Row("Use a model from now on", "Model not found", "loop/two", "(loop) two"),
     "timebox": needs("Usage: /timebox", "turns:5", "Timebox set: 5 turns."),
     "todo": Row("The todo list is empty.", "Usage: /todo", "append Home: Cook", "Todo Home"),

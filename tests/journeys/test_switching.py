@@ -42,6 +42,18 @@ def test_the_list_has_every_battery_with_what_a_program_needs(journey: Journey) 
     assert not [name for name in rows if f"  {name} " not in text]
 
 
+def test_the_list_shows_the_named_ones_alone(journey: Journey) -> None:
+    text = journey.pi("extensions", "list", "todo", "ast_tools").out
+    assert "  todo " in text
+    assert "  ast-tools " in text
+    assert "  plan " not in text
+    rows = json.loads(journey.pi("extensions", "list", "todo", "--json").out)
+    assert [row["name"] for row in rows] == ["todo"]
+    ended = journey.pi("extensions", "list", "tod")
+    assert (ended.code, ended.out) == (1, "")
+    assert "Did you mean todo?" in ended.err
+
+
 def test_the_shell_switches_what_the_next_session_does(journey: Journey) -> None:
     ended = journey.pi("extensions", "on", "todo")
     assert (ended.code, ended.err) == (0, "")

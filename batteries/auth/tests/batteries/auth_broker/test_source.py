@@ -181,7 +181,7 @@ async def test_a_rejection_by_the_broker_removes_the_cached_snapshot(
 
 async def test_a_url_without_a_token_is_an_error(tmp_path: Path) -> None:
     async with client(tmp_path, "http://127.0.0.1:1", TOKEN="") as hosted:
-        with pytest.raises(AuthenticationFailed, match="needs a token"):
+        with pytest.raises(AuthenticationFailed, match="the auth broker cannot be used"):
             await key(hosted)
         assert any("PI_AUTH_BROKER_TOKEN" in line for line in hosted.fixture.reports)
 

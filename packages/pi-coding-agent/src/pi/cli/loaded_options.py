@@ -17,6 +17,10 @@ class ExtensionNotLoaded(PiError):
     """An extension of ``--extension`` is missing or cannot run."""
 
 
+_REFUSED = "Nothing was run without the extension {}, which --extension names."
+"""The reason was reported when the extension was to be loaded."""
+
+
 async def start_session(
     arguments: Arguments, session: AgentSession, report: Callable[[str], None]
 ) -> None:
@@ -65,7 +69,7 @@ def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
             continue
         path = session.cwd / expand_home(text, strict=False)
         if not path.exists():
-            raise ExtensionNotLoaded(f"Extension {path} does not exist.")
+            raise ExtensionNotLoaded(_REFUSED.format(path))
         if str(path) in session.extensions.foreign:
             raise ExtensionNotLoaded(
                 f"Extension {path} is written for the original pi.",
@@ -73,7 +77,7 @@ def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
             )
     for info in session.extensions.infos():
         if info.state == "failed" and info.source == "cli":
-            raise ExtensionNotLoaded(f"Extension {info.path} was not loaded: {info.problem}")
+            raise ExtensionNotLoaded(_REFUSED.format(info.path))
 
 
 def _unknown_tools(names: Collection[str], tool_names: Collection[str]) -> Iterator[str]:

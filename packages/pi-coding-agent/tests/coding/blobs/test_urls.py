@@ -108,4 +108,4 @@ def test_resolving_without_a_session_or_a_directory_raises(
 
     with pytest.raises(NoSuchResource) as error:
         resolve_artifact(url, [TextFolder(tmp_path / "missing")])
-    assert error.value.message == "No artifacts directory found"
+    assert error.value.message == "This session has no artifacts and no outputs of agents yet."

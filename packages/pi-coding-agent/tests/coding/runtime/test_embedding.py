@@ -89,6 +89,12 @@ async def _nothing(args: str, ctx: CommandContext) -> None:
 
 
 @pytest.mark.behaviour("embedding-is-self-contained")
+async def test_a_file_among_the_functions_of_extensions_raises(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    with pytest.raises(TypeError, match="additional_extension_paths takes files"):
+        await program.session(extensions=["/nope.py"])  # type: ignore[list-item]
+
+
 async def test_all_state_is_kept_in_a_custom_agent_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -363,6 +363,10 @@ def _refuse_all(pi: ExtensionAPI, error: PiError) -> None:
 
     def find(name: str) -> None:
         if ":" not in name:  # credentials of MCP servers and other services are not the broker's
-            raise AuthUnavailable(error.message, hint=error.hint)
+            # The warning has the reason, and print mode shows both.
+            raise AuthUnavailable(
+                "No request is sent: the auth broker cannot be used. `pi doctor` says why.",
+                hint=error.explain(),
+            )
 
     pi.auth.add_source(find, at="first")

@@ -395,6 +395,8 @@ class SessionMemory:
 
     async def screen(self, arguments: str, ctx: CommandContext) -> None:
         """List the notes; each can be shown, edited and forgotten."""
+        if arguments:
+            raise PiError("/memory takes no arguments.", hint="/remember TEXT writes a note.")
         if not ctx.has_ui:
             ctx.write(f"{overview(self.notes)}\n")
             return

@@ -18,6 +18,7 @@ from pi.extension import (
     CommandContext,
     ExtensionAPI,
     ExtensionContext,
+    PiError,
     SessionStartEvent,
     SpawnRefused,
     SpawnRequest,
@@ -208,6 +209,10 @@ class Sandbox:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """Show the limits of the sandbox, also while it is off."""
+        if arguments:
+            raise PiError(
+                "/sandbox takes no arguments.", hint="sandbox.enabled in /settings switches it."
+            )
         support = await self._find()
         ctx.write("\n".join(self._report(support)) + "\n")
 

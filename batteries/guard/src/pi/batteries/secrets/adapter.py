@@ -183,6 +183,10 @@ class SessionSecrets:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """Show which secrets are hidden, without their values."""
+        if arguments:
+            raise PiError(
+                "/secrets takes no arguments.", hint="secrets.enabled in /settings switches it."
+            )
         vault = self._vault or await self._load(ctx)
         self._update(vault)
         ctx.write("\n".join(self._report(vault)) + "\n")

@@ -30,6 +30,7 @@ from pi.extension import (
     InputAnswer,
     InputEvent,
     Next,
+    PiError,
     Policy,
     SessionBeforeCompactEvent,
     SessionCompactEvent,
@@ -347,6 +348,8 @@ class HookEvents:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """Show all hooks by event, and the problems of their files."""
+        if arguments:
+            raise PiError("/hooks takes no arguments.", hint="Hooks are defined in settings files.")
         self._hooks.load()
         ctx.write(report(self._hooks.hooks, self._hooks.problems) + "\n")
 

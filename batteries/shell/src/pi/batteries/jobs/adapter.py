@@ -289,6 +289,8 @@ class BashJobs:
 
     async def command(self, arguments: str, ctx: CommandContext) -> None:
         """``/jobs``: a screen with all jobs; a text list without a terminal."""
+        if arguments:
+            raise PiError("/jobs takes no arguments.", hint="Its list shows and ends each job.")
         listed = ctx.jobs.list()
         if ctx.mode != "tui":
             rows = [f"{job.id} [{job.state}] {job.command}" for job in listed]

@@ -34,7 +34,7 @@ from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.settings.parsing import parse_value
 from pi.coding.settings.settings import Settings
 
-USAGE = "Use `pi extensions`, `pi extensions on NAME [VALUE]` or `pi extensions off NAME`."
+USAGE = "Use `pi extensions`, `pi extensions list|off NAME` or `pi extensions on NAME [VALUE]`."
 
 
 def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
@@ -44,8 +44,11 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
     if arguments.messages[:1] == ("on",) and len(arguments.messages) > 1:
         _offer_libraries(catalog, arguments.messages[1])
     match arguments.messages:
-        case () | ("list",):
-            _print(_json(catalog.rows()) if as_json else "\n".join(extension_lines(catalog.rows())))
+        case () | ("list", *_):
+            rows = catalog.rows()
+            if names := arguments.messages[1:]:
+                rows = list({row.path: row for row in (find_row(rows, n) for n in names)}.values())
+            _print(_json(rows) if as_json else "\n".join(extension_lines(rows)))
         case ("on", name, *value) if len(value) <= 1:
             _report(catalog, name, catalog.switch(name, on=True, value=value), as_json=as_json)
         case ("off", name):

@@ -85,7 +85,7 @@ def _read_agent_output(rest: str, folders: Sequence[TextFolder]) -> ArtifactText
 def _existing_folders(folders: Sequence[TextFolder]) -> list[TextFolder]:
     existing = [folder for folder in folders if folder.exists]
     if not existing:
-        raise NoSuchResource("No artifacts directory found")
+        raise NoSuchResource("This session has no artifacts and no outputs of agents yet.")
     return existing
 
 

@@ -192,6 +192,12 @@ def _check_options(options: AgentSessionOptions) -> None:
         if value is not None and not isinstance(value, types):
             expected = " or ".join(kind.__name__ for kind in types)
             raise TypeError(f"{name} must be {expected}, not {type(value).__name__}")
+    for factory in options.get("extensions") or ():
+        if not callable(factory):
+            raise TypeError(
+                f"extensions must contain functions, not {factory!r};"
+                " additional_extension_paths takes files"
+            )
     level = options.get("thinking_level")
     if level is not None and level not in THINKING_LEVELS:
         allowed = ", ".join(map(repr, THINKING_LEVELS))
