@@ -21,7 +21,9 @@ def members(root: Path) -> list[Path]:
 
 def sources(root: Path) -> list[Path]:
     """The folders that are on the import path."""
-    return [folder for member in members(root) if (folder := member / "src").is_dir()]
+    # Not of the checkout itself: compiled files of an older one may be left in its ``src``.
+    packages = members(root)[:-1]
+    return [folder for package in packages if (folder := package / "src").is_dir()]
 
 
 def source_files(root: Path, pattern: str = "*.py") -> Iterator[Path]:

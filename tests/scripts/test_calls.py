@@ -45,9 +45,10 @@ def checkout(tmp_path: Path) -> Path:
         "pi/base/__init__.py": "",
         "pi/base/text.py": TEXT,
     }.items():
-        file = tmp_path / "src" / path
+        file = tmp_path / "packages" / "pi-small" / "src" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(dedent(text))
+    (tmp_path / "packages" / "pi-small" / "pyproject.toml").touch()
     return tmp_path
 
 

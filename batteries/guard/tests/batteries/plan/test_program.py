@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.batteries import mcp
+from scripts.workspace import ROOT, find_test
 from tests.cli.program import Program
 from tests.stories.loopback_model import LoopbackModel, loopback_model
 
 MODEL = ("--model", "mock/echo-1", "-p")
-SERVER = Path(mcp.__path__[0]) / "server_program.py"
+SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 ECHO = ("mcp__notes__echo", {"text": "hello"})
 CELL = ("python", {"cells": [{"code": "open('made.txt', 'w').write('x')"}]})
 SHELL = ("bash", {"command": "cat() { touch made.txt; }; cat"})
