@@ -69,9 +69,9 @@ def _parsed(text: str, path: Path) -> SecretsFile:
         return _BrokenFile(path=str(path), problem=error.message)
 
 
-def _find(where: Where) -> Iterator[Path]:
-    yield where.agent_dir / FILE
-    yield where.cwd / ".pi" / FILE
+def _find(locations: Where) -> Iterator[Path]:
+    yield locations.agent_dir / FILE
+    yield locations.cwd / ".pi" / FILE
 
 
 class SessionSecrets:
@@ -112,33 +112,33 @@ class SessionSecrets:
 
     def _read_files(self, ctx: ExtensionContext) -> None:
         files = ctx.resources.load(KIND)
-        broken = [each.value for each in files if isinstance(each.value, _BrokenFile)]
+        broken = [file.value for file in files if isinstance(file.value, _BrokenFile)]
         self._problem = " ".join(f"Cannot use {file.path}: {file.problem}" for file in broken)
 
         def of(scope: str) -> tuple[Entry, ...]:
             return tuple(
                 replace(entry, source=f"{scope} {FILE}, entry {number}")
-                for each in files
-                if each.scope == scope
-                for number, entry in enumerate(each.value.entries, 1)
+                for file in files
+                if file.scope == scope
+                for number, entry in enumerate(file.value.entries, 1)
             )
 
         self._user, self._project = of("user"), of("project")
 
     def _update(self, vault: Vault) -> None:
         """Update the vault if credentials or variables have changed, e.g. by a login."""
-        environ, known = self._pi.context.environ, self._pi.auth.secrets()
-        seen = (frozenset(environ.items()), known)
+        environ, credentials = self._pi.context.environ, self._pi.auth.secrets()
+        seen = (frozenset(environ.items()), credentials)
         if seen == self._seen:
             return
         self._seen = seen
         own = (
             Entry(content=value, source="credentials of pi")
-            for value in known
+            for value in credentials
             if len(value) >= SHORTEST_CREDENTIAL
         )
-        found = (*own, *from_environment(environ))
-        vault.update(merged(found, self._user, self._project))
+        entries = (*own, *from_environment(environ))
+        vault.update(merged(entries, self._user, self._project))
 
     # Model calls ----------------------------------------------------------------------------------
 
@@ -162,9 +162,9 @@ class SessionSecrets:
 
     def _require(self) -> tuple[Vault, Masking]:
         if self._vault is None or self._masking is None or self._problem:
-            problem = self._problem or "The key of the placeholders could not be read."
+            reason = self._problem or "The key of the placeholders could not be read."
             raise ProviderError(
-                f"The request was not sent, because secrets cannot be hidden. {problem}",
+                f"The request was not sent, because secrets cannot be hidden. {reason}",
                 hint=CORRECT,
             )
         return self._vault, self._masking

@@ -34,8 +34,8 @@ def is_random_secret(name: str, value: str) -> bool:
         return len(set(value)) >= 12 and any(letter.isdigit() for letter in value)
     parts = re.split(r"[-_/+=]", value.rstrip("="))
     # Paths and names have many separators and few changes; of base64 one letter in 32 is one.
-    whole = "".join(parts) if len(parts) - 1 <= len(value) / 6 else ""
-    return _is_mixed(max(parts, key=len), 0.42) or _is_mixed(whole, 0.5)
+    joined = "".join(parts) if len(parts) - 1 <= len(value) / 6 else ""
+    return _is_mixed(max(parts, key=len), 0.42) or _is_mixed(joined, 0.5)
 
 
 def _is_mixed(text: str, least: float) -> bool:

@@ -67,13 +67,13 @@ def _clean_png(raw: bytes, vault: Vault) -> bytes:
 
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
-    place = len(_PNG)
-    while place + 8 <= len(raw):
-        size = int.from_bytes(raw[place : place + 4], "big")
-        yield raw[place + 4 : place + 8], raw[place : place + 12 + size]
-        place += 12 + size
-    if place < len(raw):
-        yield b"", raw[place:]
+    offset = len(_PNG)
+    while offset + 8 <= len(raw):
+        size = int.from_bytes(raw[offset : offset + 4], "big")
+        yield raw[offset + 4 : offset + 8], raw[offset : offset + 12 + size]
+        offset += 12 + size
+    if offset < len(raw):
+        yield b"", raw[offset:]
 
 
 def _is_secret(kind: bytes, chunk: bytes, vault: Vault) -> bool:
@@ -330,9 +330,9 @@ class Restoring:
             text = text[:-length]
         return (ToolCallDelta(content_index=index, delta=text),) if text else ()
 
-    def _as_json(self, found: re.Match[str]) -> str:
+    def _as_json(self, match: re.Match[str]) -> str:
         # Deltas are pieces of JSON: quotes and line breaks of the value are escaped.
-        value = self._vault.restore(found[0])
+        value = self._vault.restore(match[0])
         return json.dumps(value, ensure_ascii=False)[1:-1]
 
     def _call(self, call: ToolCall) -> ToolCall:

@@ -78,8 +78,8 @@ def _is_random(assigned: str, value: str) -> bool:
 
 def _split_assigned(assigned: str) -> tuple[str, str]:
     """The name and the separator of the group ``before``, which may start with an escape."""
-    found = re.search(rf"([A-Za-z0-9_.-]+)({_ASSIGNED})$", assigned)
-    return (found[1], found[2]) if found else (assigned, "")
+    match = re.search(rf"([A-Za-z0-9_.-]+)({_ASSIGNED})$", assigned)
+    return (match[1], match[2]) if match else (assigned, "")
 
 
 SHAPES = (
@@ -156,11 +156,11 @@ def without_groups(pattern: str) -> str:
     return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
-def secret_part(found: re.Match[str]) -> tuple[int, int]:
+def secret_part(match: re.Match[str]) -> tuple[int, int]:
     """Start and end of the secret: the match without ``before`` and ``after``."""
-    groups = found.groupdict()
-    start = found.end("before") if groups.get("before") is not None else found.start()
-    end = found.start("after") if groups.get("after") is not None else found.end()
+    groups = match.groupdict()
+    start = match.end("before") if groups.get("before") is not None else match.start()
+    end = match.start("after") if groups.get("after") is not None else match.end()
     return start, end
 
 

@@ -60,19 +60,19 @@ def parse_file(text: str, path: Path) -> SecretsFile:
 
 
 def _entry(value: Any, number: int) -> Entry:
-    where = f"Entry {number}"
+    label = f"Entry {number}"
     if not isinstance(value, dict):
-        raise BadResource(f"{where} is not a mapping with type and content.")
+        raise BadResource(f"{label} is not a mapping with type and content.")
     kind, content, mode = value.get("type"), value.get("content"), value.get("mode", "obfuscate")
     if kind not in ("plain", "regex"):
-        raise BadResource(f'{where}: type must be "plain" or "regex".')
+        raise BadResource(f'{label}: type must be "plain" or "regex".')
     if not isinstance(content, str) or not content:
-        raise BadResource(f"{where}: content must be a text that is not empty.")
+        raise BadResource(f"{label}: content must be a text that is not empty.")
     if mode not in ("obfuscate", "replace"):
-        raise BadResource(f'{where}: mode must be "obfuscate" or "replace".')
+        raise BadResource(f'{label}: mode must be "obfuscate" or "replace".')
     flags, replacement = value.get("flags", ""), value.get("replacement", "")
     if not isinstance(flags, str) or not isinstance(replacement, str):
-        raise BadResource(f"{where}: flags and replacement must be texts.")
+        raise BadResource(f"{label}: flags and replacement must be texts.")
     entry = Entry(
         content=content,
         is_pattern=kind == "regex",
@@ -84,7 +84,7 @@ def _entry(value: Any, number: int) -> Entry:
         try:
             compiled(entry)
         except ValueError as error:
-            raise BadResource(f"{where}: {error}") from error
+            raise BadResource(f"{label}: {error}") from error
     return entry
 
 
@@ -146,10 +146,10 @@ def merged(
     environment: Iterable[Entry], user: Iterable[Entry], project: Iterable[Entry]
 ) -> tuple[Entry, ...]:
     """All entries. With equal content, project overrides user, and files the environment."""
-    found: dict[tuple[str, bool], Entry] = {}
+    entries: dict[tuple[str, bool], Entry] = {}
     for entry in (*environment, *user, *project):
-        found[entry.content, entry.is_pattern] = entry
-    return tuple(found.values())
+        entries[entry.content, entry.is_pattern] = entry
+    return tuple(entries.values())
 
 
 def written_forms(value: str) -> Iterator[str]:

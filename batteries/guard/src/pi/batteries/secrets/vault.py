@@ -105,7 +105,7 @@ class Vault:
         )
         squeezed = ((squeeze(decode(_encoded(value))), value) for value in values)
         self._squeezed = {form: value for form, value in squeezed if len(form) >= SHORTEST}
-        escaped = (_escaped_bytes(each) for each in sorted(self._squeezed, key=len, reverse=True))
+        escaped = (_escaped_bytes(form) for form in sorted(self._squeezed, key=len, reverse=True))
         self._split = _compile(self._re2, b"|".join(escaped))
         beginnings = {form[:BEGINNING] for form in self._squeezed}
         self._beginnings = _compile(self._re2, b"|".join(map(_escaped_bytes, beginnings)))
@@ -116,13 +116,13 @@ class Vault:
 
     def mask(self, text: str) -> str:
         """Return ``text`` for a model; its reversible placeholders count as issued."""
-        known = self._cache.get(text)
-        if known is None:
-            known = self._replaced(text, self._issue)
-            self._remember(text, known)
+        masked = self._cache.get(text)
+        if masked is None:
+            masked = self._replaced(text, self._issue)
+            self._remember(text, masked)
         else:
             self._cache.move_to_end(text)
-        return known
+        return masked
 
     def redact(self, text: str) -> str:
         """Return ``text`` for a log, an export or a guest, with ``[redacted]`` for secrets."""
@@ -141,46 +141,46 @@ class Vault:
         if self._keys is not None and PRIVATE_KEY.needle in text:
             text = _outside(text, partial(self._keys.sub, replace=shaped))
         # Values before shapes: a shape could match a part of a value and leave the rest.
-        known = partial(self._of_value, stand_in)
+        replace_value = partial(self._of_value, stand_in)
         if self._is_fast:
-            text = self._replaced_at_once(text, known, shaped)
-            return self._replaced_split(text, known, shaped)
+            text = self._replaced_at_once(text, replace_value, shaped)
+            return self._replaced_split(text, replace_value, shaped)
         if self._known is not None:
-            text = _outside(text, partial(self._known.sub, replace=known))
+            text = _outside(text, partial(self._known.sub, replace=replace_value))
         for pattern, entry in self._patterns:
             matched = partial(self._of_match, entry, stand_in)
             text = _outside(text, partial(pattern.sub, matched))
         if self._shapes is not None:
             # Without ``_outside``: no shape contains ``<``, so none matches a placeholder.
             text = self._shapes.sub(text, replace=shaped)
-        return self._replaced_split(text, known, shaped)
+        return self._replaced_split(text, replace_value, shaped)
 
     def _replaced_split(
-        self, text: str, known: Callable[[str], str], shaped: Callable[[str], str]
+        self, text: str, replace_value: Callable[[str], str], shaped: Callable[[str], str]
     ) -> str:
         """Replace values with colours, line wraps or escapes between their characters."""
         if not may_be_split(text):
             return text
         data = _encoded(text)
         decoded = decode(data)
-        found: dict[tuple[int, int], tuple[str, Callable[[str], str]]] = {}
+        replacements: dict[tuple[int, int], tuple[str, Callable[[str], str]]] = {}
         squeezed = squeeze(decoded)
         if values := self._split_values(squeezed):
-            found |= _spans(Squeezed(data), values, known)
+            replacements |= _spans(Squeezed(data), values, replace_value)
         # The part before the first margin is in one piece: usually that of no value occurs.
         variants = without_margins(data) if self._may_begin(squeezed) else ()
         for index, variant in enumerate(variants):
             if values := self._split_values(squeeze(decode(variant))):
                 blanked = [*blanked_margins(data)][index]
-                found |= _spans(Squeezed(blanked, data), values, known)
+                replacements |= _spans(Squeezed(blanked, data), values, replace_value)
         if keys := self._split_keys(changed_lines(data, decoded)):
-            found = _spans(Squeezed(data), keys, shaped) | found
-        if not found:
+            replacements = _spans(Squeezed(data), keys, shaped) | replacements
+        if not replacements:
             return text
         pieces: list[bytes] = []
         last = 0
-        for span in without_overlaps(found):
-            value, replace = found[span]
+        for span in without_overlaps(replacements):
+            value, replace = replacements[span]
             pieces += (data[last : span[0]], _encoded(replace(value)))
             last = span[1]
         return b"".join((*pieces, data[last:])).decode("utf-8", "surrogatepass")
@@ -217,22 +217,22 @@ class Vault:
         return not self._patterns and all(s is not None and s.is_fast for s in searches)
 
     def _replaced_at_once(
-        self, text: str, known: Callable[[str], str], shaped: Callable[[str], str]
+        self, text: str, replace_value: Callable[[str], str], shaped: Callable[[str], str]
     ) -> str:
         """Do both searches on the same bytes: encoding a text takes as long as half a search."""
         assert self._known is not None
         assert self._shapes is not None
         data = text.encode("utf-8", "surrogatepass")
-        changed = self._shapes.sub_bytes(self._known.sub_bytes(data, known), shaped)
+        changed = self._shapes.sub_bytes(self._known.sub_bytes(data, replace_value), shaped)
         return text if changed is data else changed.decode("utf-8", "surrogatepass")
 
     def _of_value(self, stand_in: Callable[[str, Hidden], str], value: str) -> str:
         return stand_in(value, self._hidden[value])
 
     def _of_match(
-        self, entry: Entry, stand_in: Callable[[str, Hidden], str], found: re.Match[str]
+        self, entry: Entry, stand_in: Callable[[str, Hidden], str], match: re.Match[str]
     ) -> str:
-        value = found[0]
+        value = match[0]
         return stand_in(value, self._stand_in(value, entry)) if value else value
 
     def _of_shape(self, stand_in: Callable[[str, Hidden], str], value: str) -> str:
@@ -272,7 +272,7 @@ class Vault:
         """Return ``text`` with the values of all issued placeholders; others stay."""
         if OPENING not in text:
             return text
-        return PLACEHOLDER.sub(lambda found: self._issued.get(found[0], found[0]), text)
+        return PLACEHOLDER.sub(lambda match: self._issued.get(match[0], match[0]), text)
 
     @property
     def issued_count(self) -> int:
@@ -298,9 +298,9 @@ def _outside(text: str, change: Callable[[str], str]) -> str:
         return change(text)
     pieces: list[str] = []
     last = 0
-    for found in PLACEHOLDER.finditer(text):
-        pieces += (change(text[last : found.start()]), found[0])
-        last = found.end()
+    for match in PLACEHOLDER.finditer(text):
+        pieces += (change(text[last : match.start()]), match[0])
+        last = match.end()
     return "".join((*pieces, change(text[last:])))
 
 
@@ -360,8 +360,8 @@ class _Search:
         """``sub`` for UTF-8; returns ``data`` itself if nothing matches. Needs ``is_fast``."""
         pieces: list[bytes] = []
         last = 0
-        for found in self._fast.finditer(data):
-            start, end = found.span()
+        for occurrence in self._fast.finditer(data):
+            start, end = occurrence.span()
             match = data[start:end].decode("utf-8", "surrogatepass")
             changed = replace(match) if self._of_whole_values else self._slow(match, replace)
             pieces += (data[last:start], changed.encode("utf-8", "surrogatepass"))
@@ -391,9 +391,9 @@ def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
         return change(text)
     pieces: list[str] = []
     last = 0
-    while (place := text.find(needle, last)) >= 0:
-        start = text.rfind("\n", last, place) + 1 or last
-        end = text.find("\n", place)
+    while (position := text.find(needle, last)) >= 0:
+        start = text.rfind("\n", last, position) + 1 or last
+        end = text.find("\n", position)
         end = len(text) if end < 0 else end
         pieces += (text[last:start], change(text[start:end]))
         last = end
@@ -401,13 +401,13 @@ def _in_lines(needle: str, change: Callable[[str], str], text: str) -> str:
 
 
 def _replace_secret(
-    replace: Callable[[str], str], is_secret: IsSecret | None, found: re.Match[str]
+    replace: Callable[[str], str], is_secret: IsSecret | None, match: re.Match[str]
 ) -> str:
-    start, end = secret_part(found)
-    text = found.string
-    if is_secret is not None and not is_secret(text[found.start() : start], text[start:end]):
-        return found[0]
-    return text[found.start() : start] + replace(text[start:end]) + text[end : found.end()]
+    start, end = secret_part(match)
+    text = match.string
+    if is_secret is not None and not is_secret(text[match.start() : start], text[start:end]):
+        return match[0]
+    return text[match.start() : start] + replace(text[start:end]) + text[end : match.end()]
 
 
 def _escaped(value: str) -> bytes:
