@@ -250,8 +250,8 @@ def title_of(plan: str) -> str:
 
 def slug(title: str) -> str:
     """Return a file name for a title."""
-    words = "-".join(_TEXT.findall(title.lower()))
-    return words[:MAX_SLUG].strip("-") or "plan"
+    hyphenated = "-".join(_TEXT.findall(title.lower()))
+    return hyphenated[:MAX_SLUG].strip("-") or "plan"
 
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
@@ -330,7 +330,9 @@ class Planning:
             return True
         if self._pi.settings.get("plan.defaultOnStartup") is not True:
             return False
-        return not any(isinstance(each, MessageEntry) for each in ctx.session_manager.get_branch())
+        return not any(
+            isinstance(entry, MessageEntry) for entry in ctx.session_manager.get_branch()
+        )
 
     async def session_tree(self, event: SessionTreeEvent, ctx: ExtensionContext) -> None:
         """Use the state of the branch that the session moved to."""

@@ -225,8 +225,10 @@ def without_copies(arguments: Json) -> Json:
     tasks = arguments.get("tasks")
     if not isinstance(tasks, list):
         return {**arguments, "isolated": False}
-    each = [{**task, "isolated": False} if isinstance(task, dict) else task for task in tasks]
-    return {**arguments, "tasks": each}
+    shared_tasks = [
+        {**task, "isolated": False} if isinstance(task, dict) else task for task in tasks
+    ]
+    return {**arguments, "tasks": shared_tasks}
 
 
 ENVIRONMENT = {
@@ -248,15 +250,15 @@ def refusal(command: str) -> str:
     if line.has_substitutions:
         return "it contains a substitution"
     for part in line.parts:
-        if problem := _part_problem(part):
-            return problem
+        if reason := _part_problem(part):
+            return reason
     return ""
 
 
 def _part_problem(part: CommandPart) -> str:
-    for each in part.redirections:
-        if not _is_harmless(each):
-            return f"it redirects to {each.target.raw or each.operator}"
+    for redirection in part.redirections:
+        if not _is_harmless(redirection):
+            return f"it redirects to {redirection.target.raw or redirection.operator}"
     if part.assignments:
         return f"it sets {part.assignments[0].name}"
     return change_reason(part)

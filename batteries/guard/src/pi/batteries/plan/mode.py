@@ -158,13 +158,15 @@ class PlanMode:
 
     async def _use_planner(self) -> None:
         roles = self._pi.models.roles
-        found = await self._pi.models.for_role("plan", current=False)
-        if problem := found.problem or (roles.overrides.get("plan") if not found.models else ""):
-            self._pi.warn(f"No model for the role plan: {problem}")
+        candidates = await self._pi.models.for_role("plan", current=False)
+        if reason := candidates.problem or (
+            roles.overrides.get("plan") if not candidates.models else ""
+        ):
+            self._pi.warn(f"No model for the role plan: {reason}")
         current, level = self._pi.context.model, self._pi.context.thinking_level
-        if not found.models or current is None:
+        if not candidates.models or current is None:
             return
-        chosen = found.models[0]
+        chosen = candidates.models[0]
         planner = (chosen.model.provider, chosen.model.id)
         if planner == (current.provider, current.id) and chosen.thinking in (None, level):
             return
