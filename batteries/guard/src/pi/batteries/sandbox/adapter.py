@@ -93,10 +93,10 @@ class Sandbox:
 
     async def _announce(self, ctx: ExtensionContext) -> None:
         support = await self._find()
-        problem = self._problem(support)
-        if problem:
+        reason = self._problem(support)
+        if reason:
             ctx.ui.set_fact("sandbox", "unavailable")
-            self._pi.warn(f"Commands are refused: {problem}")
+            self._pi.warn(f"Commands are refused: {reason}")
         else:
             network = "no network" if self._network.is_off else "network"
             hosts = "some hosts" if self._network.is_limited else network
@@ -224,8 +224,8 @@ class Sandbox:
         yield "Sandbox: on" if self._is_on else "Sandbox: off (set sandbox.enabled)"
         yield f"This machine: {support.mechanism}. {support.reason}".rstrip(". ")
         policy = self._policy(self._pi.context.cwd)
-        if problem := self._problem(support):
-            yield f"Commands {'are' if self._is_on else 'would be'} refused: {problem}"
+        if reason := self._problem(support):
+            yield f"Commands {'are' if self._is_on else 'would be'} refused: {reason}"
         yield f"Network: {self._network.description}"
         yield f"Writable: {', '.join(map(str, policy.writable))}"
         yield f"Read-only inside: {', '.join(self._shown(path) for path in policy.protected)}"
