@@ -86,18 +86,18 @@ class ActualFiles:
         return await write(change)
 
     async def _check_write(self, change: FileChange) -> None:
-        shown, real = str(change.path), change.real or str(change.path.resolve())
-        path = TouchedPath(written=shown, lexical=shown, real=real, writes=True)
+        written, real = str(change.path), change.real or str(change.path.resolve())
+        path = TouchedPath(written=written, lexical=written, real=real, writes=True)
         folders, rules = self._guard.folders(change.cwd), self._guard.rules()
         if rule := _first_match(rules.of("deny", "edit", "read"), path, folders):
-            raise ToolFailed(f"{shown} was not written: the deny rule {rule.text} applies.")
+            raise ToolFailed(f"{written} was not written: the deny rule {rule.text} applies.")
         if self._guard.mode == "off" or self._is_named(change.call_id, path, writes=True):
             return
         reason = self._doubt(change.call_id, path, folders, rules)
         if reason and not await self._guard.agree(
             change.call_id, real, f"Allow a change of {_shown(path)}?\n{reason}"
         ):
-            raise ToolFailed(f"{shown} was not written: it needs consent. {reason}")
+            raise ToolFailed(f"{written} was not written: it needs consent. {reason}")
 
     def _doubt(self, call_id: str, path: TouchedPath, folders: BaseFolders, rules: RuleSet) -> str:
         """Why the user is asked about a write that the call did not announce; empty if not."""

@@ -153,18 +153,18 @@ class Guard:
             return ""
         return f"Unknown permission mode {written!r}: use one of {', '.join(MODES)}."
 
-    def find(self, where: Where) -> Iterator[Path]:
+    def find(self, locations: Where) -> Iterator[Path]:
         """The settings files of Claude Code, of the project and of the user."""
-        self._agent_dir = str(where.agent_dir)
-        yield where.cwd / ".claude" / "settings.local.json"
-        yield where.cwd / ".claude" / "settings.json"
-        if where.cwd != where.home:
-            yield where.home / ".claude" / "settings.json"
+        self._agent_dir = str(locations.agent_dir)
+        yield locations.cwd / ".claude" / "settings.local.json"
+        yield locations.cwd / ".claude" / "settings.json"
+        if locations.cwd != locations.home:
+            yield locations.home / ".claude" / "settings.json"
 
     async def start(self, event: SessionStartEvent, ctx: ExtensionContext) -> None:
         """Read the rules. Deny rules apply in every mode, also if it is ``off``."""
-        if problem := self._mode_problem:
-            self._complain(problem)
+        if mode_error := self._mode_problem:
+            self._complain(mode_error)
         elif ctx.depth == 0 and self._written_mode != self._pi.settings.get("permissions.mode"):
             # The option counts as a choice for this session, so that lists and switches see it.
             self._pi.settings.set("permissions.mode", self.mode, place="session")
@@ -186,22 +186,22 @@ class Guard:
         for item in ctx.resources.load(KIND):
             lists, source = item.value.permissions, str(item.path)
             effects = RESTRICTING if item.scope == "project" else EFFECTS
-            found, invalid = parse_rules(lists, source, effects=effects)
+            source_rules, invalid = parse_rules(lists, source, effects=effects)
             problems += [item.value.problem] if item.value.problem else []
             if item.scope != "project":
-                found = await self._accepted(found, source, ctx)
-            rules += found
+                source_rules = await self._accepted(source_rules, source, ctx)
+            rules += source_rules
             problems += invalid
         # Rules of a project can only restrict, never allow.
         project = self._pi.settings.get_project("permissions")
-        found, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
-        file_rules = (*rules, *found)
+        source_rules, invalid = parse_rules(project, "project settings", effects=RESTRICTING)
+        file_rules = (*rules, *source_rules)
         own_rules, own_problems = self._own()
         tools = (tool.name for tool in self._pi.get_all_tools())
         misspelt = misspelt_tools((*own_rules, *file_rules), tools)
         self._file_rules, self._problems = file_rules, (*problems, *invalid, *misspelt)
-        for problem in (*self._problems, *own_problems):
-            self._complain(f"A permission rule is invalid. {problem}")
+        for message in (*self._problems, *own_problems):
+            self._complain(f"A permission rule is invalid. {message}")
 
     async def _accepted(
         self, rules: tuple[Rule, ...], source: str, ctx: ExtensionContext
@@ -238,11 +238,11 @@ class Guard:
 
     def folders(self, session_cwd: str) -> BaseFolders:
         """The folders of patterns, for a session whose working directory may differ."""
-        folders = self._places(self._pi.context)
+        folders = self._base_folders(self._pi.context)
         is_other = session_cwd != folders.cwd
         return replace(folders, session_cwd=session_cwd) if is_other else folders
 
-    def _places(self, ctx: ExtensionContext) -> BaseFolders:
+    def _base_folders(self, ctx: ExtensionContext) -> BaseFolders:
         home = ctx.environ.get("HOME") or str(Path.home())
         get = self._pi.settings.get
         keeps_folder = get("bash.extended") is True and get("bash.session") is not False
@@ -289,19 +289,21 @@ class Guard:
     def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
         """Forget a call."""
         self.running.pop(event.tool_call_id, None)
-        self._agreed = {each for each in self._agreed if each[0] != event.tool_call_id}
+        self._agreed = {
+            agreement for agreement in self._agreed if agreement[0] != event.tool_call_id
+        }
 
     async def _refusal(
         self, call_id: str, request: ToolRequest, ctx: ExtensionContext
     ) -> Block | None:
-        decision = decide(request, self.rules(), self.mode, self._places(ctx))
+        decision = decide(request, self.rules(), self.mode, self._base_folders(ctx))
         self.confined.release(call_id, request)
         if decision.runs_project and await self.confined.accept(call_id, request, decision):
             return None
         if decision.action == "ask":
             async with self._dialog:
                 # The answer to the previous question may cover this call.
-                decision = decide(request, self.rules(), self.mode, self._places(ctx))
+                decision = decide(request, self.rules(), self.mode, self._base_folders(ctx))
                 if decision.action == "ask":
                     return await self._ask(call_id, request, decision, ctx)
         if decision.action == "deny":
@@ -453,16 +455,16 @@ class Guard:
                 yield f"  {effect}: {rule.text} ({rule.source})"
         if not rules.rules:
             yield "  no rules"
-        for problem in rules.problems:
-            yield f"  invalid: {problem}"
+        for message in rules.problems:
+            yield f"  invalid: {message}"
         if self._grants.all:
             yield "/permissions revoke RULE removes a grant, /permissions forget removes all."
         if not self._pi.context.is_project_trusted():
             yield "The project is not trusted: its rules are not read. See /trust."
 
 
-def _without_user(request: ToolRequest, decision: Decision, problem: str) -> str:
-    reason = "".join(f" {each}" for each in (decision.reason, problem) if each)
+def _without_user(request: ToolRequest, decision: Decision, mode_error: str) -> str:
+    reason = "".join(f" {sentence}" for sentence in (decision.reason, mode_error) if sentence)
     rules = ", ".join(f'"{rule}"' for rule in decision.grants)
     hint = f" The user can allow it with permissions.allow: {rules}." if rules else ""
     return f"{request.tool} needs the consent of the user, and no user can answer.{reason}{hint}"

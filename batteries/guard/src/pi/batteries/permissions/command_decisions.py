@@ -51,12 +51,12 @@ class CommandDecision:
     """A call of ``bash``."""
 
     def __init__(
-        self, request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
+        self, request: ToolRequest, rules: RuleSet, mode: Mode, base_folders: BaseFolders
     ) -> None:
         self._request = request
         self._rules = rules
         self._mode = mode
-        self._places = places
+        self._base_folders = base_folders
         self._line = commands.parsed(request.command or "")
 
     def denied(self) -> Decision:
@@ -90,7 +90,7 @@ class CommandDecision:
         return Decision(action="allow")
 
     def _question(self, missing: Sequence[CommandPart]) -> Decision:
-        if missing and (reason := danger(self._line.parts, self._bases(), self._places)):
+        if missing and (reason := danger(self._line.parts, self._bases(), self._base_folders)):
             return Decision(action="ask", reason=reason)
         return Decision(
             action="ask",
@@ -117,8 +117,8 @@ class CommandDecision:
     def _unknown(self) -> str:
         if self._line.unresolved:
             return f"It is not known in advance what this runs: {self._line.unresolved[0]}."
-        if self._places.keeps_folder and (kept := self._kept_by_the_shell()):
-            return kept
+        if self._base_folders.keeps_folder and (reason := self._kept_by_the_shell()):
+            return reason
         environ = self._request.input.get("env")
         names = environ if isinstance(environ, dict) else {}
         for name in names:
@@ -152,10 +152,10 @@ class CommandDecision:
     def _part_with_files(self) -> CommandPart | None:
         """The first part with a redirection that needs consent, as an edit does."""
         for part in self._line.parts:
-            for each in part.redirections:
-                if each.writes and not self._may_write(each.target.literal):
+            for redirection in part.redirections:
+                if redirection.writes and not self._may_write(redirection.target.literal):
                     return part
-                if each.operator == "<" and _may_connect(each.target):
+                if redirection.operator == "<" and _may_connect(redirection.target):
                     return part
         return None
 
@@ -168,7 +168,7 @@ class CommandDecision:
         rules = self._rules
         if self._mode != "auto-edit" or self._request.approval.must_ask:
             return False
-        if self._places.keeps_folder:  # such commands run in a shell that has already started
+        if self._base_folders.keeps_folder:  # such commands run in a shell that has already started
             return False
         if rules.of("deny", "read") or rules.of("ask", "read") or self._part_with_files():
             return False
@@ -187,32 +187,34 @@ class CommandDecision:
         """Whether a part only reads, or, in ``auto-edit``, only changes files of the project."""
         if part.unresolved or commands.decisive_assignments(part) or not part.words:
             return False
-        if self._places.is_confined and self._mode == "auto-edit" and tests_project(part):
+        if self._base_folders.is_confined and self._mode == "auto-edit" and tests_project(part):
             return True
-        if is_of_project(part.name or "", self._places):
+        if is_of_project(part.name or "", self._base_folders):
             return False
         reads = not change_reason(part)
         if commands.base_name(part.name or "") == "git":
             changes = self._mode == "auto-edit" and changes_repository(part.arguments)
             if changes and part.arguments[0].literal == "stash":
-                changes = not has_protected_files(self._places)
+                changes = not has_protected_files(self._base_folders)
             if changes and part.arguments[0].literal == "mv":
                 changes = self._moves_inside(part)
             return (reads or changes) and not self._git_reason(part, changes=not reads)
         return reads or (self._mode == "auto-edit" and self._stays_inside(part))
 
     def _stays_inside(self, part: CommandPart) -> bool:
-        words = written_words(part)
-        if words is None or not all(self._may_change(part, word.literal) for word in words):
+        operands = written_words(part)
+        if operands is None or not all(self._may_change(part, word.literal) for word in operands):
             return False
         return all(self._may_write(file.text) for file in placed_files(part))
 
     def _moves_inside(self, part: CommandPart) -> bool:
         """Whether ``git mv`` only moves files of the project: its repository may be larger."""
-        words = [word.literal for word in part.arguments[1:]]
-        if not all(self._may_write(word) for word in words if not (word or "").startswith("-")):
+        operands = [word.literal for word in part.arguments[1:]]
+        if not all(self._may_write(word) for word in operands if not (word or "").startswith("-")):
             return False
-        sources = (touched(word or "", self._cwd, self._places).real for word in words[:-1])
+        sources = (
+            touched(word or "", self._cwd, self._base_folders).real for word in operands[:-1]
+        )
         if any(Path(source).is_dir() for source in sources):
             return False
         return all(self._may_write(file.text) for file in placed_files(part))
@@ -222,7 +224,7 @@ class CommandDecision:
             return False
         # A folder that is moved takes what is protected in it along.
         moves = part.name in ("mv", "rm")
-        return not (moves and Path(touched(text, self._cwd, self._places).real).is_dir())
+        return not (moves and Path(touched(text, self._cwd, self._base_folders).real).is_dir())
 
     def _git_reason(self, part: CommandPart, *, changes: bool) -> str:
         """Why git may run programs that the repository names; empty if it runs none."""
@@ -231,18 +233,20 @@ class CommandDecision:
             return "the folder is not known"
         bases = [self._cwd]
         for folder in folders[1:]:
-            bases.append(touched(folder, bases[-1], self._places).lexical)
+            bases.append(touched(folder, bases[-1], self._base_folders).lexical)
         texts = [word.literal or "" for word in part.arguments]
         if "-C" in texts[:-1]:
-            bases.append(touched(texts[texts.index("-C") + 1], bases[-1], self._places).lexical)
+            bases.append(
+                touched(texts[texts.index("-C") + 1], bases[-1], self._base_folders).lexical
+            )
         others = (other for other in self._line.parts if other is not part)
-        makes_files = any(each.writes for each in self._line.redirections) or any(
+        makes_files = any(redirection.writes for redirection in self._line.redirections) or any(
             map(change_reason, others)
         )
         for base in bases:
             if makes_files and not Path(base, ".git").exists():
                 return "the line may make the folder a repository"
-            if reason := program_reason(Path(base), Path(self._places.home), changes=changes):
+            if reason := program_reason(Path(base), Path(self._base_folders.home), changes=changes):
                 return reason
         return ""
 
@@ -253,24 +257,24 @@ class CommandDecision:
         is_known = folders is not None and len(folders) == 1
         if text is None or not (is_known or text.startswith("/")):
             return False
-        path = touched(text, self._cwd, self._places)
+        path = touched(text, self._cwd, self._base_folders)
         if self._may_be_linked(path):
             return False
-        if self._mode == "auto-edit" and is_inside(path, self._places):
+        if self._mode == "auto-edit" and is_inside(path, self._base_folders):
             return True
         return any(
-            rule_matches(rule, path, self._places) for rule in self._rules.of("allow", "edit")
+            rule_matches(rule, path, self._base_folders) for rule in self._rules.of("allow", "edit")
         )
 
     @cached_property
     def _cwd(self) -> str:
         cwd = self._request.input.get("cwd")
         folder = cwd if isinstance(cwd, str) and cwd else "."
-        start = self._places.session_cwd or self._places.cwd
-        return touched(folder, start, self._places).lexical
+        start = self._base_folders.session_cwd or self._base_folders.cwd
+        return touched(folder, start, self._base_folders).lexical
 
     def _folders(self) -> list[str] | None:
-        if self._places.keeps_folder and not self._request.input.get("cwd"):
+        if self._base_folders.keeps_folder and not self._request.input.get("cwd"):
             return None
         return folders_of(self._line, self._cwd)
 
@@ -278,7 +282,7 @@ class CommandDecision:
         """The folders in which parts of the line may run, as far as they are known."""
         bases = [self._cwd]
         for folder in (self._folders() or [self._cwd])[1:]:
-            bases.append(touched(folder, bases[-1], self._places).lexical)
+            bases.append(touched(folder, bases[-1], self._base_folders).lexical)
         return bases
 
     @cached_property
@@ -296,9 +300,9 @@ class CommandDecision:
                     None,
                 )  # beside the usual folder, because some names are always asked about
             for folder in (folders or [])[1:]:
-                bases.append(touched(folder, bases[-1], self._places).lexical)
+                bases.append(touched(folder, bases[-1], self._base_folders).lexical)
             for base in bases:
-                yield file, touched(file.text, base, self._places)
+                yield file, touched(file.text, base, self._base_folders)
 
     def _by_files(self, effect: Effect) -> Decision | None:
         """The decision of rules about files for a command; ``None`` if no rule applies."""
@@ -306,7 +310,7 @@ class CommandDecision:
         rules = tuple(rule for rule in rules if rule.specifier)
         if not rules:
             return None
-        matchers = [FileMatcher(rule, self._places) for rule in rules]
+        matchers = [FileMatcher(rule, self._base_folders) for rule in rules]
         for file, path in self._files:
             # A rule about edits concerns what is read only if the program may write it, too.
             apply = [m for m in matchers if m.rule.subject == "read" or file.may_write]
@@ -321,10 +325,10 @@ class CommandDecision:
                 if matcher.matches(path):
                     action: Action = "deny" if effect == "deny" else "ask"
                     return Decision(action=action, reason=rule_reason(matcher.rule))
-            inside = covers_restricted(path, rules, self._places)
+            inside = covers_restricted(path, rules, self._base_folders)
             if inside is not None and file.text and not file.text.startswith("-"):
                 return Decision(action="ask", reason=rule_reason(inside))
-        unnamed = self._rule_of_unnamed_files([each for each in rules if each.subject == "read"])
+        unnamed = self._rule_of_unnamed_files([rule for rule in rules if rule.subject == "read"])
         if unnamed is not None:
             reason = f"It may show files that it does not name. {rule_reason(unnamed)}"
             return Decision(action="ask", reason=reason)
@@ -333,7 +337,7 @@ class CommandDecision:
     def _rule_of_unnamed_files(self, rules: Sequence[Rule]) -> Rule | None:
         bases = self._bases()
         for part in self._line.parts:
-            if rules and (rule := rule_of_unnamed_files(part, bases, rules, self._places)):
+            if rules and (rule := rule_of_unnamed_files(part, bases, rules, self._base_folders)):
                 return rule
         return None
 
@@ -345,14 +349,14 @@ class CommandDecision:
             return True
         if is_anywhere or path.lexical.startswith(("/proc", "/dev/fd")):
             return True  # the rest may contain ``..``, or the folder is a link
-        known = re.split(r"[*?\[{]", path.lexical, maxsplit=1)[0]
-        folder = known if known.endswith("/") else known.rpartition("/")[0] or "/"
-        place = touched(folder, "/", self._places)
+        prefix = re.split(r"[*?\[{]", path.lexical, maxsplit=1)[0]
+        folder = prefix if prefix.endswith("/") else prefix.rpartition("/")[0] or "/"
+        folder_path = touched(folder, "/", self._base_folders)
         if not re.search(r"[*?\[{]", path.lexical) and not path.written:
             return True  # a variable, so any path
         return (
-            any(rule_matches(rule, place, self._places) for rule in rules)
-            or covers_restricted(place, rules, self._places) is not None
+            any(rule_matches(rule, folder_path, self._base_folders) for rule in rules)
+            or covers_restricted(folder_path, rules, self._base_folders) is not None
         )
 
     def _may_be_linked(self, path: TouchedPath) -> bool:
@@ -376,19 +380,19 @@ class CommandDecision:
 
     def _moved(self, part: CommandPart) -> list[Path]:
         """The paths that ``mv`` and ``git mv`` move."""
-        name, words = commands.base_name(part.name or ""), part.arguments
-        if name != "mv" and not (name == "git" and words and words[0].literal == "mv"):
+        name, arguments = commands.base_name(part.name or ""), part.arguments
+        if name != "mv" and not (name == "git" and arguments and arguments[0].literal == "mv"):
             return []
-        texts = [word.text or "" for word in words if not word.may_be_option]
+        texts = [word.text or "" for word in arguments if not word.may_be_option]
         texts = texts[name == "git" : -1]
-        return [Path(touched(text, self._cwd, self._places).lexical) for text in texts]
+        return [Path(touched(text, self._cwd, self._base_folders).lexical) for text in texts]
 
     def _protected(self) -> Decision | None:
         """A question about files that decide what runs later, or that may be such files."""
         for file, path in self._files:
             if path is None or not file.may_write:
                 continue
-            if is_protected(path, self._places):
+            if is_protected(path, self._base_folders):
                 reason = f"{file.text} decides what runs later. It is always asked about."
                 return Decision(action="ask", reason=reason)
             if self._may_be_linked(path):
@@ -404,8 +408,10 @@ class CommandDecision:
         return None
 
     def _grants(self, missing: Sequence[CommandPart]) -> tuple[str, ...]:
-        files = (each for part in missing for each in part.redirections)
-        if any(each.writes or _may_connect(each.target) for each in files):
+        redirections = (redirection for part in missing for redirection in part.redirections)
+        if any(
+            redirection.writes or _may_connect(redirection.target) for redirection in redirections
+        ):
             return ()  # a rule about the command does not cover its files
         return rules_for(missing)
 

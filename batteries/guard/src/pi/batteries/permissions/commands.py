@@ -96,18 +96,18 @@ def restricting(line: CommandLine, rules: Sequence[Rule]) -> Verdict:
     possible = Verdict()
     for rule in rules:
         for part in line.parts:
-            found = _restricts(rule, part)
-            if found:
+            restricts = _restricts(rule, part)
+            if restricts:
                 return Verdict(rule=rule, certain=True)
-            if found is None and possible.rule is None:
+            if restricts is None and possible.rule is None:
                 possible = Verdict(rule=rule)
     return possible
 
 
 def _restricts(rule: Rule, part: CommandPart) -> bool | None:
     """Whether a rule matches a part; ``None`` if it may."""
-    words = words_of(part)
-    if not rule.specifier or not words:
+    tokens = words_of(part)
+    if not rule.specifier or not tokens:
         return not rule.specifier
     if part.name is None:
         return None
@@ -115,10 +115,10 @@ def _restricts(rule: Rule, part: CommandPart) -> bool | None:
     expected = specifier.removesuffix(":*").replace("*", " * ").split()
     program = base_name(expected[0]) if expected else ""
     if program == "*":
-        return _text_matches(specifier, words) or None
+        return _text_matches(specifier, tokens) or None
     if base_name(part.name) != program:
         return None if _may_reach(part, program) else False
-    if _text_matches(specifier, [expected[0], *words[1:]]):
+    if _text_matches(specifier, [expected[0], *tokens[1:]]):
         return True
     return None if _may_match(expected[1:], part) else False
 
@@ -151,23 +151,23 @@ def _may_match(expected: Sequence[str], part: CommandPart) -> bool:
     """Whether the arguments may be equivalent: other order or spelling, unknown values."""
     if part.more_arguments or any(word.literal is None for word in part.arguments):
         return True
-    words = [word.literal or "" for word in part.arguments]
+    arguments = [word.literal or "" for word in part.arguments]
     options = [word for word in expected if word.startswith("-")]
     if options:
-        return any(word.startswith("-") for word in words)
+        return any(word.startswith("-") for word in arguments)
     plain = [word.casefold() for word in expected if not word.startswith("-") and word != "*"]
-    rest = iter(word.casefold() for word in words)
+    rest = iter(word.casefold() for word in arguments)
     if plain and all(word in rest for word in plain):
         return True
     if base_name(part.name or "") == "git":
-        first = next((word for word in words if not word.startswith("-")), "")
+        first = next((word for word in arguments if not word.startswith("-")), "")
         return bool(first) and first not in _BUILT_INS_OF_GIT  # it may be an alias
     return False
 
 
-def _text_matches(specifier: str, words: Sequence[str]) -> bool:
+def _text_matches(specifier: str, tokens: Sequence[str]) -> bool:
     """Whether a specifier matches a command: exactly, as a prefix of words, or with ``*``."""
-    text = " ".join(words)
+    text = " ".join(tokens)
     if specifier.endswith(":*"):
         prefix = " ".join(specifier[:-2].split())
         return text == prefix or text.startswith(f"{prefix} ")
@@ -192,8 +192,8 @@ def is_allowed(part: CommandPart, rules: Sequence[Rule], *, strict: bool) -> boo
         return True  # only opens files, which are checked elsewhere, or sets harmless variables
     if part.words and (part.name is None or base_name(part.name) in SCHEDULERS):
         return False
-    words = words_of(part)
-    if any(_allows(rule, part, words) for rule in rules if rule.specifier):
+    tokens = words_of(part)
+    if any(_allows(rule, part, tokens) for rule in rules if rule.specifier):
         return True
     everything = any(not rule.specifier for rule in rules)
     return everything and not (strict and _runs_script(part))
@@ -205,10 +205,10 @@ def decisive_assignments(part: CommandPart) -> tuple[str, ...]:
     Variables of the line itself, which no program sees, are not among them.
     """
     return tuple(
-        f"{each.name}={_plain(each.value)}"
-        for each in part.assignments
-        if not HARMLESS_VARIABLES.fullmatch(each.name)
-        and (part.words or not _OF_THE_LINE.fullmatch(each.name))
+        f"{assignment.name}={_plain(assignment.value)}"
+        for assignment in part.assignments
+        if not HARMLESS_VARIABLES.fullmatch(assignment.name)
+        and (part.words or not _OF_THE_LINE.fullmatch(assignment.name))
     )
 
 
@@ -223,14 +223,16 @@ def _split(specifier: str) -> tuple[frozenset[str], str]:
     return frozenset(specifier[:end].split()), specifier[end:]
 
 
-def _allows(rule: Rule, part: CommandPart, words: Sequence[str]) -> bool:
+def _allows(rule: Rule, part: CommandPart, tokens: Sequence[str]) -> bool:
     variables, specifier = _split(rule.specifier)
     if variables != frozenset(decisive_assignments(part)):
         return False
     values = [
-        each.value for each in part.assignments if f"{each.name}={_plain(each.value)}" in variables
+        assignment.value
+        for assignment in part.assignments
+        if f"{assignment.name}={_plain(assignment.value)}" in variables
     ]
-    if not _text_matches(specifier, words):
+    if not _text_matches(specifier, tokens):
         return False
     # Expansions are allowed after the words of the rule, but not within them.
     count = len(specifier.removesuffix(":*").split())

@@ -78,60 +78,60 @@ _VALUED_OPTIONS = frozenset(
 """Options before a subcommand that are followed by a value."""
 
 
-def danger(parts: Sequence[CommandPart], folders: Sequence[str], places: BaseFolders) -> str:
+def danger(parts: Sequence[CommandPart], folders: Sequence[str], base_folders: BaseFolders) -> str:
     """Return what a line does that cannot be taken back, for the user; empty if nothing is known.
 
     ``folders`` are those in which its parts may run.
     """
     for part in parts:
-        if what := _danger(part, folders, places):
+        if what := _danger(part, folders, base_folders):
             return f"{' '.join(words_of(part)[:1])} {what}."
     return ""
 
 
-def _danger(part: CommandPart, folders: Sequence[str], places: BaseFolders) -> str:
+def _danger(part: CommandPart, folders: Sequence[str], base_folders: BaseFolders) -> str:
     name = base_name(part.name or "")
     if name.startswith("mkfs"):
         return "overwrites data"
     if name in _ALWAYS:
         return _ALWAYS[name]
     if name in _OF_FOLDERS:
-        return f"{_OF_FOLDERS[name]} {FOLDERS}" if _reaches_out(part, folders, places) else ""
-    words = words_of(part)[1:]
-    if name == "find" and "-delete" in words:
+        return f"{_OF_FOLDERS[name]} {FOLDERS}" if _reaches_out(part, folders, base_folders) else ""
+    arguments = words_of(part)[1:]
+    if name == "find" and "-delete" in arguments:
         return "deletes what it finds"
-    text = " ".join([*_from_subcommand(words), ""])
+    text = " ".join([*_from_subcommand(arguments), ""])
     return next((what for pattern, what in _SUBCOMMANDS.get(name, ()) if pattern.match(text)), "")
 
 
-def _from_subcommand(words: Sequence[str]) -> Sequence[str]:
+def _from_subcommand(arguments: Sequence[str]) -> Sequence[str]:
     index = 0
-    while index < len(words) and words[index].startswith("-"):
-        index += 2 if words[index] in _VALUED_OPTIONS else 1
-    return words[index:] or words
+    while index < len(arguments) and arguments[index].startswith("-"):
+        index += 2 if arguments[index] in _VALUED_OPTIONS else 1
+    return arguments[index:] or arguments
 
 
-def _reaches_out(part: CommandPart, folders: Sequence[str], places: BaseFolders) -> bool:
+def _reaches_out(part: CommandPart, folders: Sequence[str], base_folders: BaseFolders) -> bool:
     """Whether a program that works on whole folders may leave the project, or take all of it."""
     if not any(_RECURSIVE.fullmatch(word.literal or "") for word in part.arguments):
         return False
     operands = [word for word in part.arguments if not (word.literal or " ").startswith("-")]
     return part.more_arguments or any(
-        _is_outside(word, folder, places) for word in operands for folder in folders
+        _is_outside(word, folder, base_folders) for word in operands for folder in folders
     )
 
 
-def _is_outside(word: CommandWord, cwd: str, places: BaseFolders) -> bool:
+def _is_outside(word: CommandWord, cwd: str, base_folders: BaseFolders) -> bool:
     if word.literal is None:
         # ``build/*`` stays in the project; ``*`` is all of it, and ``$X/a`` anything.
         begin = word.prefix.rpartition("/")[0]
         if not begin or set(word.expands) != {"glob"}:
             return True
-        return not _is_inside(begin, cwd, places)
-    return not _is_inside(word.literal, cwd, places)
+        return not _is_inside(begin, cwd, base_folders)
+    return not _is_inside(word.literal, cwd, base_folders)
 
 
-def _is_inside(text: str, cwd: str, places: BaseFolders) -> bool:
-    real = touched(text, cwd, places).real
-    project = touched(".", places.session_cwd or places.cwd, places).real
+def _is_inside(text: str, cwd: str, base_folders: BaseFolders) -> bool:
+    real = touched(text, cwd, base_folders).real
+    project = touched(".", base_folders.session_cwd or base_folders.cwd, base_folders).real
     return is_below(real, project) and real != project

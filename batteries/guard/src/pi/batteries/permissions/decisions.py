@@ -44,17 +44,17 @@ MAX_TEXTS, MAX_TEXT = 500, 4096
 """Maximum of arguments, and of their characters, that are compared with rules about files."""
 
 
-def files_of(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...]:
+def files_of(request: ToolRequest, base_folders: BaseFolders) -> tuple[TouchedPath, ...]:
     """The files of a call: those that its tool declares, else those that its arguments name."""
     in_urls = filter(None, map(_file_url, request.effects.urls))
     declared = (
         *map(touched_by, request.effects.files),
-        *(touched(url, places.cwd, places) for url in in_urls),
+        *(touched(url, base_folders.cwd, base_folders) for url in in_urls),
     )
     if request.effects.is_declared:
         return declared
     writes = request.approval.tier != "read"
-    named = (replace(path, writes=writes) for path in _named_paths(request.input, places))
+    named = (replace(path, writes=writes) for path in _named_paths(request.input, base_folders))
     return (*declared, *named)
 
 
@@ -65,7 +65,7 @@ def _file_url(url: str) -> str:
     return plain[start:] if start >= 0 else ""
 
 
-def _named_paths(arguments: Any, places: BaseFolders) -> Iterable[TouchedPath]:
+def _named_paths(arguments: Any, base_folders: BaseFolders) -> Iterable[TouchedPath]:
     """The files in arguments whose names stand for files."""
 
     def collect(value: Any, name: str) -> Iterable[str]:
@@ -79,10 +79,10 @@ def _named_paths(arguments: Any, places: BaseFolders) -> Iterable[TouchedPath]:
             yield value
 
     for text in dict.fromkeys(collect(arguments, "")):
-        yield from _readings(text, places)
+        yield from _readings(text, base_folders)
 
 
-def mentioned(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, ...] | None:
+def mentioned(request: ToolRequest, base_folders: BaseFolders) -> tuple[TouchedPath, ...] | None:
     """The files that any text of the arguments may name; ``None`` if there are too many texts.
 
     Only for tools that declare no effects, such as those of MCP servers.
@@ -93,10 +93,10 @@ def mentioned(request: ToolRequest, places: BaseFolders) -> tuple[TouchedPath, .
     if len(texts) > MAX_TEXTS:
         return None
     short = (text for text in texts if len(text) <= MAX_TEXT and "\n" not in text)
-    return tuple(path for text in short for path in _readings(text, places))
+    return tuple(path for text in short for path in _readings(text, base_folders))
 
 
-def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
+def _readings(text: str, base_folders: BaseFolders) -> Iterable[TouchedPath]:
     """The files that a text may stand for: as it is, and with ``%2e`` and the like decoded."""
     if "\0" in text:
         return
@@ -104,20 +104,20 @@ def _readings(text: str, places: BaseFolders) -> Iterable[TouchedPath]:
     before, _, behind = text.partition(":")
     file = behind if before.casefold() == "file" else before  # ``file:/x`` and ``x:10``
     for plain in dict.fromkeys((text.removeprefix("@"), unquote(text), unquote(file))):
-        yield touched(plain, places.session_cwd or places.cwd, places)
+        yield touched(plain, base_folders.session_cwd or base_folders.cwd, base_folders)
 
 
-def decide(request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders) -> Decision:
+def decide(request: ToolRequest, rules: RuleSet, mode: Mode, base_folders: BaseFolders) -> Decision:
     """The decision about one call; in the mode ``off`` only deny rules count."""
     if mode == "off":
         rules = replace(rules, rules=rules.of("deny"))
         if not rules.rules:
             return Decision(action="allow")
-    if request.effects.cwd != places.cwd:  # a nested session in a copy of the project
-        places = replace(places, session_cwd=request.effects.cwd)
+    if request.effects.cwd != base_folders.cwd:  # a nested session in a copy of the project
+        base_folders = replace(base_folders, session_cwd=request.effects.cwd)
     asking_mode: Mode = "ask" if mode == "ask-all" else mode
     call = (_Tool if request.command is None else CommandDecision)(
-        request, rules, asking_mode, places
+        request, rules, asking_mode, base_folders
     )
     decision = call.denied() if mode == "off" else call.decide()
     if mode == "ask-all" and decision.action != "deny":
@@ -130,13 +130,13 @@ class _Tool:
     """A call of any tool but ``bash``."""
 
     def __init__(
-        self, request: ToolRequest, rules: RuleSet, mode: Mode, places: BaseFolders
+        self, request: ToolRequest, rules: RuleSet, mode: Mode, base_folders: BaseFolders
     ) -> None:
         self._request = request
         self._rules = rules
         self._mode = mode
-        self._places = places
-        self._files = files_of(request, self._places)
+        self._base_folders = base_folders
+        self._files = files_of(request, self._base_folders)
         self._written = tuple(path for path in self._files if path.writes)
 
     def decide(self) -> Decision:
@@ -173,7 +173,7 @@ class _Tool:
         """Why the user must be asked even if a rule allows the call; empty if not."""
         scripts = self._mode == "ask"
         for path in self._written:
-            if is_protected(path, self._places, with_scripts=scripts):
+            if is_protected(path, self._base_folders, with_scripts=scripts):
                 return f"{path.written} decides what runs later. It is always asked about."
         if self._request.approval.must_ask:
             return self._request.approval.reason or f"{self._request.tool} always asks."
@@ -220,7 +220,7 @@ class _Tool:
             if rule.effect == "allow" or rule.specifier or not self._request.effects.urls:
                 return False
             return rule.subject == "read" or self._request.approval.tier != "read"
-        matches = (rule_matches(rule, path, self._places) for path in paths)
+        matches = (rule_matches(rule, path, self._base_folders) for path in paths)
         return all(matches) if rule.effect == "allow" else any(matches)
 
     def _by_url(self, rule: Rule) -> bool:
@@ -238,7 +238,7 @@ class _Tool:
         """
         rules = self._rules.of("ask", "read")
         searched = (path for path in self._files if path.below)
-        matches = (covers_restricted(path, rules, self._places) for path in searched)
+        matches = (covers_restricted(path, rules, self._base_folders) for path in searched)
         return next((rule for rule in matches if rule is not None), None)
 
     def _mentioned(self) -> Rule | None:
@@ -251,21 +251,24 @@ class _Tool:
         )
         if not rules or self._request.effects.is_declared:
             return None
-        paths = mentioned(self._request, self._places)
+        paths = mentioned(self._request, self._base_folders)
         if paths is None:
             return rules[0]
         for rule in rules:
-            if any(rule_matches(rule, path, self._places) for path in paths):
+            if any(rule_matches(rule, path, self._base_folders) for path in paths):
                 return rule
         return None
 
     def _is_ordinary(self) -> bool:
         return bool(self._written) and all(
-            is_inside(path, self._places) or is_plan(path, self._places) for path in self._written
+            is_inside(path, self._base_folders) or is_plan(path, self._base_folders)
+            for path in self._written
         )
 
     def _is_inside(self) -> bool:
-        return bool(self._written) and all(is_inside(path, self._places) for path in self._written)
+        return bool(self._written) and all(
+            is_inside(path, self._base_folders) for path in self._written
+        )
 
     def _grants(self) -> tuple[str, ...]:
         request = self._request

@@ -72,18 +72,18 @@ _FILE_OF_COMMIT = re.compile(r"[\w./@~^-]*:(?!/)[^:]*")
 
 
 def rule_of_git(
-    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Rule | None:
     """The first rule about a file that a command of git may show although it does not name it."""
-    words = without_global_options(texts)
-    command, arguments = (words[0], words[1:]) if words else ("", [])
+    tokens = without_global_options(texts)
+    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
         command, arguments = "log", arguments[1:]
     if not _shows_contents(command, arguments):
         return None
     folders = [*folders, *_named_folders(texts, folders)]
     if "--no-index" in arguments or "--untracked" in arguments:
-        below = (rules_below(each, rules, places) for each in folders)
+        below = (rules_below(folder, rules, base_folders) for folder in folders)
         return next((rule for files in below for rule, _ in files), None)
     for folder in folders:
         root = work_tree(Path(folder))
@@ -94,9 +94,9 @@ def rule_of_git(
             continue  # only files, which are compared with rules
         is_old = command in _HISTORY or _shows_older_files(command, arguments, folder)
         rule = (
-            _concerning(root, rules, places)
+            _concerning(root, rules, base_folders)
             if is_old
-            else _tracked(root, rules, places, folders=named)
+            else _tracked(root, rules, base_folders, folders=named)
         )
         if rule is not None:
             return rule
@@ -110,8 +110,8 @@ def shown_folders(
 
     With each come the folders that it names; ``None`` stands for all.
     """
-    words = without_global_options(texts)
-    command, arguments = (words[0], words[1:]) if words else ("", [])
+    tokens = without_global_options(texts)
+    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
         command, arguments = "log", arguments[1:]
     if not _shows_contents(command, arguments):
@@ -129,8 +129,8 @@ def shown_histories(
 
     With each come the paths that it names; ``None`` stands for all.
     """
-    words = without_global_options(texts)
-    command, arguments = (words[0], words[1:]) if words else ("", [])
+    tokens = without_global_options(texts)
+    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
     if command == "stash" and arguments[:1] == ["list"]:
         command, arguments = "log", arguments[1:]
     is_known = command in _HISTORY | _FILES | _WITHOUT_CONTENT or not command
@@ -155,14 +155,16 @@ def _shows_contents(command: str, arguments: Sequence[str]) -> bool:
         return any(re.match(showing, option) for option in options)
     match command:
         case "log" | "reflog":
-            quiet = (_NO_CONTENT.fullmatch(each) or _SUMMARY.fullmatch(each) for each in options)
+            quiet = (
+                _NO_CONTENT.fullmatch(option) or _SUMMARY.fullmatch(option) for option in options
+            )
             return not all(quiet)
         case "grep":
             return not any(map(_GREP_SUMMARY.fullmatch, options)) or any(
-                each.startswith("--no-") for each in options
+                option.startswith("--no-") for option in options
             )
         case "for-each-ref" | "tag" | "branch":
-            return any(re.search(r"raw|contents", each) for each in arguments)
+            return any(re.search(r"raw|contents", option) for option in arguments)
         case "stash":
             return arguments[:1] == ["show"] and not _only_summary(options)
         case _:
@@ -177,7 +179,7 @@ def _only_summary(options: Sequence[str]) -> bool:
 
 def _options(arguments: Sequence[str]) -> list[str]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return [each for each in arguments[:end] if each.startswith("-")]
+    return [argument for argument in arguments[:end] if argument.startswith("-")]
 
 
 def _named_paths(arguments: Sequence[str], folder: str) -> list[str] | None:
@@ -190,8 +192,8 @@ def _named_paths(arguments: Sequence[str], folder: str) -> list[str] | None:
     paths = arguments[arguments.index("--") + 1 :]
     if any(path.startswith(":") or set("*?[\\") & set(path) for path in paths):
         return None
-    places = [os.path.normpath(Path(folder, path)) for path in paths]
-    return [path for path in places if not Path(path).is_file()]
+    absolute_paths = [os.path.normpath(Path(folder, path)) for path in paths]
+    return [path for path in absolute_paths if not Path(path).is_file()]
 
 
 def _shows_older_files(command: str, arguments: Sequence[str], folder: str) -> bool:
@@ -232,38 +234,41 @@ def without_global_options(texts: Sequence[str]) -> list[str]:
 
 def work_tree(folder: Path) -> Path | None:
     """The folder with ``.git`` that contains a folder, or is it."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    return next(
+        (candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()),
+        None,
+    )
 
 
-def _concerning(root: Path, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
-    return next((rule for rule in rules if _concerns(rule, root, places)), None)
+def _concerning(root: Path, rules: Sequence[Rule], base_folders: BaseFolders) -> Rule | None:
+    return next((rule for rule in rules if _concerns(rule, root, base_folders)), None)
 
 
-def _concerns(rule: Rule, root: Path, places: BaseFolders) -> bool:
+def _concerns(rule: Rule, root: Path, base_folders: BaseFolders) -> bool:
     """Whether a rule may be about a file of a repository, also one that was deleted."""
     specifier = rule.specifier
     if specifier.startswith("//"):
         fixed = re.split(r"[^/]*[*?]", specifier[1:])[0]
         return str(root).startswith(fixed.rstrip("/")) or fixed.startswith(f"{root}/")
     if specifier.startswith("~"):
-        fixed = places.home + re.split(r"[^/]*[*?]", specifier[1:])[0]
+        fixed = base_folders.home + re.split(r"[^/]*[*?]", specifier[1:])[0]
         return fixed.startswith(f"{root}/")
     return True
 
 
 def _tracked(
-    root: Path, rules: Sequence[Rule], places: BaseFolders, *, folders: Sequence[str] | None
+    root: Path, rules: Sequence[Rule], base_folders: BaseFolders, *, folders: Sequence[str] | None
 ) -> Rule | None:
     """The first rule about a file of the index, below ``folders`` if they are known."""
-    matchers = [FileMatcher(rule, places) for rule in rules]
+    matchers = [FileMatcher(rule, base_folders) for rule in rules]
     try:
         for entry in index_entries(index_of(root / ".git")):
             path = f"{root}/{entry.path}"
-            if folders is not None and not any(is_below(path, each) for each in folders):
+            if folders is not None and not any(is_below(path, folder) for folder in folders):
                 continue
             for matcher in matchers:
                 if matcher.matches_name(path):
                     return matcher.rule
     except (OSError, ValueError):  # not readable, or of a form that is not known
-        return _concerning(root, rules, places)
+        return _concerning(root, rules, base_folders)
     return None

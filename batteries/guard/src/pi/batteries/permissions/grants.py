@@ -73,7 +73,7 @@ _WORD = re.compile(r"[A-Za-z@][\w.:@/+-]*")
 def fitting_rules(command: str) -> tuple[str, ...]:
     """The rules that together allow a command line; empty if it can only be allowed once."""
     line = parsed(command)
-    if line.unresolved or any(each.writes for each in line.redirections):
+    if line.unresolved or any(redirection.writes for redirection in line.redirections):
         return ()
     missing = [
         part
@@ -98,8 +98,8 @@ def rule_for(part: CommandPart) -> str | None:
     if part.name is not None and base_name(part.name) in SCHEDULERS:
         return None
     variables = decisive_assignments(part)
-    words = [word.literal for word in part.words]
-    text = _prefix(words) or _exact(words)
+    literals = [word.literal for word in part.words]
+    text = _prefix(literals) or _exact(literals)
     if text is None or not (text or variables):
         return None
     rule = f"Bash({' '.join(filter(None, (*variables, text)))})"
@@ -107,36 +107,36 @@ def rule_for(part: CommandPart) -> str | None:
     return rule if is_allowed(part, [parse_rule(rule, "allow")], strict=False) else None
 
 
-def _exact(words: Sequence[str | None]) -> str | None:
+def _exact(literals: Sequence[str | None]) -> str | None:
     """The command as it is; ``None`` if a rule cannot contain it."""
-    if any(word is None or "*" in word or word.endswith(":") for word in words):
+    if any(word is None or "*" in word or word.endswith(":") for word in literals):
         return None
-    return " ".join(word or "" for word in words)
+    return " ".join(word or "" for word in literals)
 
 
-def _prefix(words: Sequence[str | None]) -> str:
+def _prefix(literals: Sequence[str | None]) -> str:
     """The beginning of a command that a rule with ``:*`` names; empty if only the whole fits."""
-    count = _prefix_length(words)
-    named = words[:count]
+    count = _prefix_length(literals)
+    named = literals[:count]
     if not count or any(word is None or not _WORD.fullmatch(word.lstrip("./-")) for word in named):
         return ""
     return f"{' '.join(word or '' for word in named)}:*"
 
 
-def _prefix_length(words: Sequence[str | None]) -> int:
+def _prefix_length(literals: Sequence[str | None]) -> int:
     """How many words the rule names; 0 if a prefix would allow too much."""
-    name = words[0] if words else None
+    name = literals[0] if literals else None
     if name is None:
         return 0
     program = base_name(name)
-    second = words[1] if len(words) > 1 else None
+    second = literals[1] if len(literals) > 1 else None
     if program in _CHECKERS or re.match(r"\./", name):
         return 1
     if _INTERPRETER.fullmatch(program):
-        if second == "-m" and len(words) > 2:
+        if second == "-m" and len(literals) > 2:
             return 3
         return 2 if second and not second.startswith("-") else 0
     if program in _SUBCOMMANDS and second and re.fullmatch(r"[a-z@./][\w:@./-]*", second):
         count = 3 if second in _DEEPER.get(program, ()) else 2
-        return 0 if (program, second) in _NO_PREFIX else min(count, len(words))
+        return 0 if (program, second) in _NO_PREFIX else min(count, len(literals))
     return 0

@@ -67,14 +67,14 @@ class BaseFolders(Record):
     """The folders of PATH."""
 
 
-def touched(written: str, base: str, places: BaseFolders) -> TouchedPath:
+def touched(written: str, base: str, base_folders: BaseFolders) -> TouchedPath:
     """The file that a text names, relative to a folder."""
     plain = written
     if plain[:7].casefold() == "file://":
         plain = unquote(plain[7:])
         plain = plain if plain.startswith("/") else f"/{plain.partition('/')[2]}"  # with a host
     if plain == "~" or plain.startswith("~/"):
-        plain = places.home + plain[1:]
+        plain = base_folders.home + plain[1:]
     elif plain.startswith("~"):
         plain = os.path.expanduser(plain)  # noqa: PTH111
     path = os.path.join(base, plain)  # noqa: PTH118
@@ -99,22 +99,24 @@ def is_below(path: str, folder: str) -> bool:
     return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
 
-def is_protected(path: TouchedPath, places: BaseFolders, *, with_scripts: bool = False) -> bool:
+def is_protected(
+    path: TouchedPath, base_folders: BaseFolders, *, with_scripts: bool = False
+) -> bool:
     """Whether a change of a file affects what runs later.
 
     ``with_scripts`` includes files with scripts of package managers, such as ``package.json``.
     """
     for form in path.forms:
-        if _is_plan(form, places):
+        if _is_plan(form, base_folders):
             continue
-        inner = in_copy(form, places)
-        tour = f"{places.agent_dir}/{TOUR}"
-        if places.agent_dir and form != tour and is_below(form, tour):
+        inner = in_copy(form, base_folders)
+        tour = f"{base_folders.agent_dir}/{TOUR}"
+        if base_folders.agent_dir and form != tour and is_below(form, tour):
             inner = form.removeprefix(f"{tour}/")
         name = form if inner is None else f"/{inner}"
         if starts_something(name) or (with_scripts and starts_by_scripts(name)):
             return True
-        if inner is None and places.agent_dir and is_below(form, places.agent_dir):
+        if inner is None and base_folders.agent_dir and is_below(form, base_folders.agent_dir):
             return True
     return False
 
@@ -129,35 +131,39 @@ PLANS = "plans"
 """The folder of plans in the agent directory and in ``.pi`` of a project; pi loads none of them."""
 
 
-def is_plan(path: TouchedPath, places: BaseFolders) -> bool:
+def is_plan(path: TouchedPath, base_folders: BaseFolders) -> bool:
     """Whether a file is a plan of plan mode, also with all links followed."""
-    return all(_is_plan(form, places) for form in path.forms)
+    return all(_is_plan(form, base_folders) for form in path.forms)
 
 
-def _is_plan(path: str, places: BaseFolders) -> bool:
+def _is_plan(path: str, base_folders: BaseFolders) -> bool:
     file = PurePath(path)
     if file.suffix != ".md" or file.parent.name != PLANS:
         return False
-    agent_dirs = (places.agent_dir, os.path.realpath(places.agent_dir)) if places.agent_dir else ()
-    projects = (f"{cwd}/.pi" for cwd in (places.cwd, os.path.realpath(places.cwd)))
+    agent_dirs = (
+        (base_folders.agent_dir, os.path.realpath(base_folders.agent_dir))
+        if base_folders.agent_dir
+        else ()
+    )
+    projects = (f"{cwd}/.pi" for cwd in (base_folders.cwd, os.path.realpath(base_folders.cwd)))
     return str(file.parent.parent) in (*agent_dirs, *projects)
 
 
-def in_copy(path: str, places: BaseFolders) -> str | None:
+def in_copy(path: str, base_folders: BaseFolders) -> str | None:
     """The path inside the copy of a project that an isolated agent has; ``None`` for others.
 
     Rules about files of the project restrict those of its copies as well.
     """
-    copies = f"{places.agent_dir}/{WORKING_COPIES}/"
-    if not places.agent_dir or not path.startswith(copies):
+    copies = f"{base_folders.agent_dir}/{WORKING_COPIES}/"
+    if not base_folders.agent_dir or not path.startswith(copies):
         return None
     _, _, inner = path.removeprefix(copies).partition("/files")
     return inner.removeprefix("/") if inner[:1] in ("", "/") else None
 
 
-def is_inside(path: TouchedPath, places: BaseFolders) -> bool:
+def is_inside(path: TouchedPath, base_folders: BaseFolders) -> bool:
     """Whether a file is in the working directory, also with all links followed."""
-    for cwd in dict.fromkeys(filter(None, (places.cwd, places.session_cwd))):
+    for cwd in dict.fromkeys(filter(None, (base_folders.cwd, base_folders.session_cwd))):
         if is_below(path.lexical, cwd) and is_below(path.real, os.path.realpath(cwd)):
             return True
     return False
@@ -188,12 +194,12 @@ def named_files(line: CommandLine) -> Iterator[NamedFile]:
         for word in part.arguments:
             yield from _files_of(word, may_write=not (reads or _is_pattern(before, word)))
             before = word.literal or ""
-        for each in part.redirections:
-            if each.document is not None or each.operator.startswith("<<"):
+        for redirection in part.redirections:
+            if redirection.document is not None or redirection.operator.startswith("<<"):
                 continue
-            if each.writes or each.operator == "<":
-                found = _files_of(each.target, may_write=each.writes)
-                yield from (replace(file, opened=True) for file in found)
+            if redirection.writes or redirection.operator == "<":
+                targets = _files_of(redirection.target, may_write=redirection.writes)
+                yield from (replace(file, opened=True) for file in targets)
 
 
 _PATTERN_OPTIONS = frozenset(
@@ -212,9 +218,9 @@ def _is_pattern(before: str, word: CommandWord) -> bool:
 
 def _files_of(word: CommandWord, *, may_write: bool) -> Iterator[NamedFile]:
     text = word.text if word.text is not None else word.prefix
-    known = word.text is not None and not set(word.expands) - {"tilde"}
+    is_known = word.text is not None and not set(word.expands) - {"tilde"}
     anywhere = bool(set(word.expands) - {"tilde", "glob", "brace"})
-    file = NamedFile(text=text, is_known=known, is_anywhere=anywhere, may_write=may_write)
+    file = NamedFile(text=text, is_known=is_known, is_anywhere=anywhere, may_write=may_write)
     yield file
     # ``--file=x``, ``if=x``, ``@x``, ``-fx``, ``host:x``
     for mark in ("=", "@", ":"):
@@ -232,13 +238,13 @@ _PLACING = frozenset({"cp", "mv", "ln", "install", "rsync", "scp", "link"})
 
 def placed_files(part: CommandPart) -> Iterator[NamedFile]:
     """Yield the files that ``cp a b folder`` writes, if the last word is that of a folder."""
-    words = list(part.arguments)
+    arguments = list(part.arguments)
     name = (part.name or "").rpartition("/")[2].casefold()
-    if name == "git" and words and words[0].literal == "mv":
-        words = words[1:]
+    if name == "git" and arguments and arguments[0].literal == "mv":
+        arguments = arguments[1:]
     elif name not in _PLACING:
         return
-    texts = [word.text for word in words]
+    texts = [word.text for word in arguments]
     operands = [text for text in texts if text is not None and not text.startswith("-")]
     options = (text for text in texts if text is not None and text.startswith("-"))
     values = (re.fullmatch(r"-\w*t(.+)|--t[a-z-]*=(.*)", option, re.DOTALL) for option in options)
@@ -271,7 +277,7 @@ def _runs_elsewhere(part: CommandPart) -> bool:
 
 def folders_of(line: CommandLine, start: str) -> list[str] | None:
     """The folders in which parts may run because of ``cd``; ``None`` if they are unknown."""
-    found = [start]
+    folders = [start]
     for part in line.parts:
         if _runs_elsewhere(part):
             return None
@@ -282,5 +288,5 @@ def folders_of(line: CommandLine, start: str) -> list[str] | None:
             text = targets[0].text
             if text is None or set(targets[0].expands) - {"tilde"}:
                 return None
-            found.append(text)
-    return found
+            folders.append(text)
+    return folders

@@ -22,17 +22,17 @@ from pi.batteries.permissions.rules import Rule
 from pi.extension.guards import compile_glob
 
 
-def roots_of(rule: Rule, places: BaseFolders) -> tuple[tuple[str, ...], str]:
+def roots_of(rule: Rule, base_folders: BaseFolders) -> tuple[tuple[str, ...], str]:
     """The folders that a pattern is relative to, also with links followed, and the rest of it."""
-    root, pattern = root_of(rule, places)
+    root, pattern = root_of(rule, base_folders)
     roots = [root, os.path.realpath(root)]
     # Rules that allow something in the project do not allow it in other working directories.
-    if root == places.cwd and places.session_cwd and rule.effect != "allow":
-        roots += (places.session_cwd, os.path.realpath(places.session_cwd))
+    if root == base_folders.cwd and base_folders.session_cwd and rule.effect != "allow":
+        roots += (base_folders.session_cwd, os.path.realpath(base_folders.session_cwd))
     return tuple(dict.fromkeys(roots)), pattern
 
 
-def root_of(rule: Rule, places: BaseFolders) -> tuple[str, str]:
+def root_of(rule: Rule, base_folders: BaseFolders) -> tuple[str, str]:
     """The folder that a pattern is relative to, and the rest of it.
 
     ``//x`` is absolute, ``~/x`` below the home folder, all others below the project. A name without
@@ -42,13 +42,13 @@ def root_of(rule: Rule, places: BaseFolders) -> tuple[str, str]:
     if specifier.startswith("//"):
         return "/", specifier[2:]
     if specifier.startswith("~/") or specifier == "~":
-        return places.home, specifier[2:]
+        return base_folders.home, specifier[2:]
     if specifier.startswith("/"):
-        return places.cwd, specifier[1:]
+        return base_folders.cwd, specifier[1:]
     plain = specifier.removeprefix("./")
     if "/" not in plain.rstrip("/") and specifier == plain:
-        return places.cwd, f"**/{plain}"
-    return places.cwd, plain
+        return base_folders.cwd, f"**/{plain}"
+    return base_folders.cwd, plain
 
 
 MAX_PATTERN_LENGTH = 1000
@@ -65,20 +65,20 @@ def _compiled(pattern: str, *, ignores_case: bool) -> re.Pattern[str]:
     """
     # A folder covers everything inside of it, with or without ``/**``.
     pattern = pattern.removesuffix("/**").rstrip("/")
-    out, place = [], 0
-    while place < len(pattern):
-        starts_part = place == 0 or pattern[place - 1] == "/"
-        if pattern.startswith("**/", place):
+    out, position = [], 0
+    while position < len(pattern):
+        starts_part = position == 0 or pattern[position - 1] == "/"
+        if pattern.startswith("**/", position):
             out.append("**/" if starts_part else "{,?*/**/}")
-            while pattern.startswith("**/", place):  # several are the same as one
-                place += 3
-        elif pattern.startswith("**", place):
+            while pattern.startswith("**/", position):  # several are the same as one
+                position += 3
+        elif pattern.startswith("**", position):
             out.append("{*,*/**/*}")  # also across folders
-            place = len(pattern) - len(pattern[place:].lstrip("*"))
+            position = len(pattern) - len(pattern[position:].lstrip("*"))
         else:
-            letter = pattern[place]
+            letter = pattern[position]
             out.append(f"\\{letter}" if letter in "[]{},\\" else letter)
-            place += 1
+            position += 1
     glob = "".join(out) + "{,/**}"
     wide = sum(piece[0] == "{" for piece in out)
     if wide > MAX_WIDE_STARS or len(glob) > MAX_PATTERN_LENGTH:
@@ -93,11 +93,11 @@ class FileMatcher:
     rule that allows must match all forms exactly, so that a link cannot lead out of the folder.
     """
 
-    def __init__(self, rule: Rule, places: BaseFolders) -> None:
+    def __init__(self, rule: Rule, base_folders: BaseFolders) -> None:
         self.rule = rule
-        self._places = places
+        self._base_folders = base_folders
         self._restricts = rule.effect != "allow"
-        self._roots, self._pattern = roots_of(rule, places)
+        self._roots, self._pattern = roots_of(rule, base_folders)
         self._folders, pattern = self._roots, self._pattern
         if self._restricts:
             self._folders = tuple(normalize("NFC", root) for root in self._roots)
@@ -121,9 +121,9 @@ class FileMatcher:
             below = _below(path, folder, ignores_case=self._restricts)
             if below is not None and self._compiled.fullmatch(below):
                 return True
-        if not self._restricts or self._roots[0] != self._places.cwd:
+        if not self._restricts or self._roots[0] != self._base_folders.cwd:
             return False
-        inner = in_copy(path, self._places)
+        inner = in_copy(path, self._base_folders)
         return inner is not None and self._compiled.fullmatch(inner) is not None
 
     def fixed_paths(self) -> list[str]:
@@ -131,8 +131,8 @@ class FileMatcher:
         pattern = self._pattern
         fixed = pattern if not re.search(r"[*?]", pattern) else re.split(r"[^/]*[*?]", pattern)[0]
         roots = [*self._roots]
-        if roots[0] == self._places.cwd and self._places.agent_dir:
-            copies = Path(self._places.agent_dir, WORKING_COPIES).glob("*/files")
+        if roots[0] == self._base_folders.cwd and self._base_folders.agent_dir:
+            copies = Path(self._base_folders.agent_dir, WORKING_COPIES).glob("*/files")
             roots += map(str, copies)
         return [os.path.normpath(os.path.join(root, fixed)) for root in roots]  # noqa: PTH118
 
@@ -156,9 +156,9 @@ class FileMatcher:
                 yield os.path.normpath(os.path.join(root, self._pattern))  # noqa: PTH118
 
 
-def rule_matches(rule: Rule, path: TouchedPath, places: BaseFolders) -> bool:
+def rule_matches(rule: Rule, path: TouchedPath, base_folders: BaseFolders) -> bool:
     """Whether a rule matches a file."""
-    return FileMatcher(rule, places).matches(path)
+    return FileMatcher(rule, base_folders).matches(path)
 
 
 MAX_LINKED = 20_000
@@ -181,7 +181,7 @@ def _below(path: str, root: str, *, ignores_case: bool) -> str | None:
     parts, folders = path.split("/"), root.rstrip("/").split("/")
     above = parts[: len(folders)]
     if ignores_case:
-        above, folders = [each.casefold() for each in above], [each.casefold() for each in folders]
+        above, folders = [name.casefold() for name in above], [name.casefold() for name in folders]
     return "/".join(parts[len(folders) :]) if above == folders else None
 
 
@@ -189,16 +189,18 @@ MAX_ENTRIES = 20_000
 """Maximum of files below a folder that are compared with patterns such as ``**/x``."""
 
 
-def covers_restricted(path: TouchedPath, rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
+def covers_restricted(
+    path: TouchedPath, rules: Sequence[Rule], base_folders: BaseFolders
+) -> Rule | None:
     """The first rule about a file that exists inside a folder, for calls that read the folder."""
     for form in path.forms:
-        for rule, _ in rules_below(form, rules, places):
+        for rule, _ in rules_below(form, rules, base_folders):
             return rule
     return None
 
 
 def rules_below(
-    folder: str, rules: Sequence[Rule], places: BaseFolders
+    folder: str, rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Iterator[tuple[Rule, str]]:
     """Yield the files inside a folder that rules are about.
 
@@ -207,7 +209,7 @@ def rules_below(
     if not Path(folder).is_dir():
         return
     anywhere: list[FileMatcher] = []
-    for matcher in (FileMatcher(rule, places) for rule in rules if rule.specifier):
+    for matcher in (FileMatcher(rule, base_folders) for rule in rules if rule.specifier):
         targets = matcher.fixed_paths()
         if not matcher.is_anywhere:
             for target in targets:
@@ -223,4 +225,4 @@ def rules_below(
             return
         for name in (*folders, *files):
             path = f"{parent}/{name}"
-            yield from ((each.rule, path) for each in anywhere if each.matches_name(path))
+            yield from ((matcher.rule, path) for matcher in anywhere if matcher.matches_name(path))

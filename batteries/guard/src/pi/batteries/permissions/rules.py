@@ -78,7 +78,9 @@ def matches_tool(rule: Rule, tool: str, collides_with: str = "") -> bool:
         # A server ``a__b`` is ``mcp__a_b__…``.
         written = f"{MCP}{re.sub('__+', '_', name.removeprefix(MCP))}"
         others = (tool, collides_with) if collides_with else (tool,)
-        if any(tool_matches(text, each.casefold()) for text in (name, written) for each in others):
+        if any(
+            tool_matches(text, other.casefold()) for text in (name, written) for other in others
+        ):
             return True
         # Long names are shortened, with a hash at the end.
         if _SHORTENED.fullmatch(tool) and mcp_key(name).startswith(mcp_key(tool[:-9])):
@@ -106,10 +108,10 @@ class RuleSet(Record):
 
 def parse_rule(text: str, effect: Effect, source: str = "") -> Rule:
     """Parse one rule; raises ``BadRule``."""
-    found = _RULE.fullmatch(text)
-    if found is None:
+    match = _RULE.fullmatch(text)
+    if match is None:
         raise BadRule(f"{text!r} is not a rule. Write Tool or Tool(specifier).")
-    tool, specifier = found["tool"], (found["specifier"] or "").strip()
+    tool, specifier = match["tool"], (match["specifier"] or "").strip()
     subject = _SUBJECTS.get(tool.lower(), "tool")
     if subject in ("edit", "read") and specifier.count("(") != specifier.count(")"):
         raise BadRule(f"{text!r}: the parentheses do not match.")
@@ -156,8 +158,8 @@ def parse_rules(
     if lists is None:
         return (), ()
     if not isinstance(lists, dict):
-        problem = f"{source}: permissions must be an object with allow, ask and deny."
-        return (parse_rule("*", "ask", source),), (f"{problem} Every call asks.",)
+        message = f"{source}: permissions must be an object with allow, ask and deny."
+        return (parse_rule("*", "ask", source),), (f"{message} Every call asks.",)
     for effect in effects:
         written = lists.get(effect) or []
         if not isinstance(written, list):
@@ -179,16 +181,18 @@ def misspelt_tools(rules: Iterable[Rule], tools: Iterable[str]) -> Iterator[str]
 
     Rules about tools that are not there now are valid: a server or an extension may add them.
     """
-    known = {name.casefold(): name for name in tools} | {name: name for name in _SUBJECTS | _TOOLS}
+    tool_names = {name.casefold(): name for name in tools} | {
+        name: name for name in _SUBJECTS | _TOOLS
+    }
     for rule in rules:
         name = rule.tool.casefold()
         is_name = rule.subject == "tool" and not (set("*?[") & set(name) or name.startswith(MCP))
-        if rule.effect == "allow" or not is_name or name in known:
+        if rule.effect == "allow" or not is_name or name in tool_names:
             continue
         from difflib import get_close_matches  # lazy: for errors only
 
-        if similar := get_close_matches(name, known, n=1, cutoff=0.7):
-            suggestion = known[similar[0]]
+        if similar := get_close_matches(name, tool_names, n=1, cutoff=0.7):
+            suggestion = tool_names[similar[0]]
             yield f"{rule.source}: no tool is named {rule.tool}. Did you mean {suggestion}?"
 
 
@@ -206,7 +210,7 @@ def parse_claude_settings(text: str, path: Path) -> ClaudeSettings:
     try:
         document = json.loads(text)
     except ValueError as error:
-        problem = f"{path} is not valid JSON: {error}. Every call asks."
-        return ClaudeSettings(path=str(path), permissions={"ask": ["*"]}, problem=problem)
+        message = f"{path} is not valid JSON: {error}. Every call asks."
+        return ClaudeSettings(path=str(path), permissions={"ask": ["*"]}, problem=message)
     permissions = document.get("permissions") if isinstance(document, dict) else None
     return ClaudeSettings(path=str(path), permissions=permissions)

@@ -81,7 +81,7 @@ def names_files_at_run_time(part: CommandPart) -> bool:
 
 
 def rule_of_unnamed_files(
-    part: CommandPart, folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+    part: CommandPart, folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Rule | None:
     """The first rule about a file that a part may show although it does not name it.
 
@@ -92,8 +92,8 @@ def rule_of_unnamed_files(
     if rules and names_files_at_run_time(part):
         return rules[0]
     if name == "git":
-        return rule_of_git(texts, folders, rules, places)
-    return _rule_of_search(name, texts, folders, rules, places)
+        return rule_of_git(texts, folders, rules, base_folders)
+    return _rule_of_search(name, texts, folders, rules, base_folders)
 
 
 def _rule_of_search(
@@ -101,17 +101,17 @@ def _rule_of_search(
     texts: Sequence[str],
     folders: Sequence[str],
     rules: Sequence[Rule],
-    places: BaseFolders,
+    base_folders: BaseFolders,
 ) -> Rule | None:
-    if follows_links(name, texts) and (rule := _behind_links(texts, folders, rules, places)):
+    if follows_links(name, texts) and (rule := _behind_links(texts, folders, rules, base_folders)):
         return rule
     if name in _RIPGREP and _operands(texts, _RIPGREP_LETTERS, _RIPGREP_FLAGS) <= 1:
-        return _unnamed_by_ripgrep(texts, folders, rules, places)
+        return _unnamed_by_ripgrep(texts, folders, rules, base_folders)
     if name in _SEARCHERS and _operands(texts, "", frozenset()) <= 1:
-        return _below(folders, rules, places)
+        return _below(folders, rules, base_folders)
     recursive = name == "rgrep" or is_recursive(texts)
     if name in _GREPS and recursive and _operands(texts, _GREP_LETTERS, _GREP_FLAGS) <= 1:
-        return _below(folders, rules, places)
+        return _below(folders, rules, base_folders)
     return None
 
 
@@ -145,7 +145,7 @@ def is_recursive(texts: Sequence[str]) -> bool:
         if re.match(r"-(?!-)[^-]*[rR]", text):
             return True
         if len(text) > 3 and any(
-            each.startswith(text) for each in ("--recursive", "--dereference-recursive")
+            option.startswith(text) for option in ("--recursive", "--dereference-recursive")
         ):
             return True
         if names_directories and re.fullmatch(r"(?:-\w*d|--di\w*=)?rec\w*", text):
@@ -180,36 +180,36 @@ _MAX_FOLDERS = 5000
 
 
 def _behind_links(
-    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Rule | None:
     """The first rule about a file to which a link below a searched folder leads."""
-    matchers = [FileMatcher(rule, places) for rule in rules]
-    named = (touched(text, base, places).real for text in texts for base in folders)
+    matchers = [FileMatcher(rule, base_folders) for rule in rules]
+    named = (touched(text, base, base_folders).real for text in texts for base in folders)
     searched = [folder for folder in named if Path(folder).is_dir()] or folders
     for folder in searched:
         for parent, subfolders, files in islice(os.walk(folder), _MAX_FOLDERS):
             for link in links_in(parent, (*subfolders, *files)):
-                path = touched(link, folder, places)
+                path = touched(link, folder, base_folders)
                 for matcher in matchers:
                     if matcher.matches(path):
                         return matcher.rule
-                for rule, _ in rules_below(path.real, rules, places):
+                for rule, _ in rules_below(path.real, rules, base_folders):
                     return rule
     return None
 
 
-def _below(folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders) -> Rule | None:
+def _below(folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders) -> Rule | None:
     for folder in folders:
-        for rule, _ in rules_below(folder, rules, places):
+        for rule, _ in rules_below(folder, rules, base_folders):
             return rule
     return None
 
 
 def _unnamed_by_ripgrep(
-    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], places: BaseFolders
+    texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Rule | None:
     for folder in folders:
-        for rule, path in rules_below(folder, rules, places):
+        for rule, path in rules_below(folder, rules, base_folders):
             inside = Path(os.path.relpath(path, folder)) if path else Path()
             is_hidden = any(part.startswith(".") for part in inside.parts)
             if not is_hidden or shows_hidden(texts, inside):

@@ -69,13 +69,13 @@ class CommandReads(Record):
     ``None`` stands for all."""
 
 
-def sensitive_files_of(command: str, cwd: str, places: BaseFolders) -> tuple[str, ...]:
+def sensitive_files_of(command: str, cwd: str, base_folders: BaseFolders) -> tuple[str, ...]:
     """The real paths of files with credentials that a command line may read."""
-    return credential_reads(command, cwd, places).paths
+    return credential_reads(command, cwd, base_folders).paths
 
 
 def credential_reads(
-    command: str, cwd: str, places: BaseFolders, *, is_elsewhere: bool = False
+    command: str, cwd: str, base_folders: BaseFolders, *, is_elsewhere: bool = False
 ) -> CommandReads:
     """What a command line may read of credentials.
 
@@ -85,27 +85,27 @@ def credential_reads(
     folders = folders_of(line, cwd)
     bases = [cwd]
     for folder in (folders or [])[1:]:
-        bases.append(touched(folder, bases[-1], places).lexical)
-    if places.keeps_folder and places.cwd not in bases:
-        bases.append(places.cwd)  # where a new shell starts
-    search = _Search(bases, places, is_elsewhere=is_elsewhere or folders is None)
+        bases.append(touched(folder, bases[-1], base_folders).lexical)
+    if base_folders.keeps_folder and base_folders.cwd not in bases:
+        bases.append(base_folders.cwd)  # where a new shell starts
+    search = _Search(bases, base_folders, is_elsewhere=is_elsewhere or folders is None)
     programs = {base_name(part.name or "") for part in line.parts}
     search.makes_files = len(line.parts) > 1 and not _MAKES_FILES.isdisjoint(programs)
-    known = {name.name for part in line.parts for name in part.assignments}
+    assigned = {name.name for part in line.parts for name in part.assignments}
     expands = any("variable" in word.expands for part in line.parts for word in part.words)
-    if line.unresolved or known or expands or _has_loop(command):
+    if line.unresolved or assigned or expands or _has_loop(command):
         # A file may be named in one place and read in another: everything counts.
         search.in_text(command)
     for part in line.parts:
         search.in_part(part)
-    if _reads_names(line) or (places.keeps_folder and expands and not known):
+    if _reads_names(line) or (base_folders.keeps_folder and expands and not assigned):
         search.below(())
     return CommandReads(paths=tuple(search.paths), histories=tuple(search.histories.items()))
 
 
-def mentioned_files(texts: Sequence[str], cwd: str, places: BaseFolders) -> tuple[str, ...]:
+def mentioned_files(texts: Sequence[str], cwd: str, base_folders: BaseFolders) -> tuple[str, ...]:
     """The existing files with credentials that source code or other arguments mention."""
-    search = _Search([cwd], places)
+    search = _Search([cwd], base_folders)
     for text in texts:
         search.in_text(text)
     return tuple(search.paths)
@@ -119,10 +119,10 @@ class _Search:
     """Collects the files with credentials that words name."""
 
     def __init__(
-        self, bases: Sequence[str], places: BaseFolders, *, is_elsewhere: bool = False
+        self, bases: Sequence[str], base_folders: BaseFolders, *, is_elsewhere: bool = False
     ) -> None:
         self._bases = bases
-        self._places = places
+        self._base_folders = base_folders
         self._is_elsewhere = is_elsewhere
         """Whether the command may run in another folder, which is not known."""
         self.makes_files = False
@@ -139,23 +139,23 @@ class _Search:
             if redirection.document and program in INTERPRETERS:
                 self.in_text(redirection.document)
         program = base_name(part.name or "")
-        words = part.arguments
+        arguments = part.arguments
         if program == "git" and not self._in_git(part):
             return
-        reads_folders = self._is_recursive(program, words) or names_files_at_run_time(part)
-        follows = follows_links(program, [word.literal or word.raw for word in words])
+        reads_folders = self._is_recursive(program, arguments) or names_files_at_run_time(part)
+        follows = follows_links(program, [word.literal or word.raw for word in arguments])
         if reads_folders or follows:
-            self.below(words, follows=follows, only_links=not reads_folders)
+            self.below(arguments, follows=follows, only_links=not reads_folders)
         if program not in SHOWS_NO_CONTENT or reads_folders:
-            for word in (*words, *(each.value for each in part.assignments)):
+            for word in (*arguments, *(assignment.value for assignment in part.assignments)):
                 self._in_word(word)
 
     def _in_git(self, part: CommandPart) -> bool:
         """Add what git shows without a file; returns whether it shows the files of its words."""
-        words = part.arguments
-        texts = [word.literal or word.raw for word in words]
+        arguments = part.arguments
+        texts = [word.literal or word.raw for word in arguments]
         git_dirs = [
-            touched(assignment.value.literal or "", base, self._places).lexical
+            touched(assignment.value.literal or "", base, self._base_folders).lexical
             for assignment in part.assignments
             if assignment.name in ("GIT_DIR", "GIT_WORK_TREE")
             for base in self._bases
@@ -165,15 +165,15 @@ class _Search:
                 for path in _tracked_credentials(root, index_of(root / ".git")):
                     if named is None or any(is_below(path, folder) for folder in named):
                         self._add_existing(path, path)
-        for folder, shown in shown_histories(texts, (*self._bases, *git_dirs)):
+        for folder, history_paths in shown_histories(texts, (*self._bases, *git_dirs)):
             if self._is_elsewhere and folder in self._bases:
                 self.paths.setdefault(UNKNOWN_FOLDER)
-            if shown != []:
-                self.histories[folder] = None if shown is None else tuple(shown)
+            if history_paths != []:
+                self.histories[folder] = None if history_paths is None else tuple(history_paths)
         subcommand = next(iter(without_global_options(texts)), "")
         if subcommand in _GIT_WITHOUT_CONTENT:
             return False
-        for word in words:
+        for word in arguments:
             self._in_object(word)
         return True
 
@@ -202,7 +202,7 @@ class _Search:
 
     def _with_folders(self, text: str) -> str:
         """The text with the values of ``$HOME``, ``$PWD`` and ``~+``."""
-        text = re.sub(r"\$(?:HOME\b|\{HOME\})", lambda _: self._places.home, text)
+        text = re.sub(r"\$(?:HOME\b|\{HOME\})", lambda _: self._base_folders.home, text)
         return re.sub(r"\$(?:PWD\b|\{PWD\})|^~\+", lambda _: self._bases[-1], text)
 
     def _in_object(self, word: CommandWord) -> None:
@@ -216,7 +216,7 @@ class _Search:
             return
         for base in self._bases:
             token_here = _CWD_OF_PROCESS.sub(base.replace("\\", r"\\"), token, count=1)
-            path = touched(token_here, base, self._places)
+            path = touched(token_here, base, self._base_folders)
             if has_magic(path.lexical):
                 names = iglob(path.lexical, include_hidden=True)  # noqa: PTH207 (absolute)
                 for name in islice(names, MAX_MATCHES):
@@ -228,7 +228,7 @@ class _Search:
         try:
             if not Path(real).is_file():
                 # The shell may be in another folder, in which there is such a file.
-                is_possible = self._places.keeps_folder or self.makes_files
+                is_possible = self._base_folders.keeps_folder or self.makes_files
                 if is_possible and is_sensitive(lexical):
                     self.paths.setdefault(lexical)
                 return
@@ -237,8 +237,8 @@ class _Search:
         except (OSError, ValueError):
             return
 
-    def _is_recursive(self, program: str, words: Sequence[CommandWord]) -> bool:
-        texts = [word.literal or word.raw for word in words]
+    def _is_recursive(self, program: str, arguments: Sequence[CommandWord]) -> bool:
+        texts = [word.literal or word.raw for word in arguments]
         if program in ("grep", "egrep", "fgrep"):
             return is_recursive(texts)
         if program == "rg":
@@ -246,17 +246,19 @@ class _Search:
         option = _RECURSIVE.get(program)
         if option is None:
             return False
-        return any(re.fullmatch(option, word.text or "") for word in words)
+        return any(re.fullmatch(option, word.text or "") for word in arguments)
 
     def below(
-        self, words: Sequence[CommandWord], *, follows: bool = False, only_links: bool = False
+        self, arguments: Sequence[CommandWord], *, follows: bool = False, only_links: bool = False
     ) -> None:
-        """Add the files with credentials below the folders that words name, or below here.
+        """Add the files with credentials below the folders that arguments name, or below here.
 
         ``follows``: also those that links lead to. ``only_links``: only those.
         """
-        named = [word.text for word in words if word.text and not word.text.startswith("-")]
-        folders = [touched(name, base, self._places).real for name in named for base in self._bases]
+        named = [word.text for word in arguments if word.text and not word.text.startswith("-")]
+        folders = [
+            touched(name, base, self._base_folders).real for name in named for base in self._bases
+        ]
         existing = [folder for folder in folders if Path(folder).is_dir()]
         if self._is_elsewhere and not any(map(_is_absolute, named)):
             self.paths.setdefault(UNKNOWN_FOLDER)
@@ -276,7 +278,9 @@ class _Search:
 @lru_cache(maxsize=4)
 def _tracked_credentials(root: Path, index: IndexVersion) -> tuple[str, ...]:
     """The files of an index that look like credentials. Raises ``ValueError``."""
-    return tuple(f"{root}/{each.path}" for each in index_entries(index) if is_sensitive(each.path))
+    return tuple(
+        f"{root}/{entry.path}" for entry in index_entries(index) if is_sensitive(entry.path)
+    )
 
 
 def _reads_names(line: CommandLine) -> bool:

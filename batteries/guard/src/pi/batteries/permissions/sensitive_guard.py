@@ -110,8 +110,8 @@ class SensitiveFiles:
         self._running[event.tool_call_id] = event.tool_name
         self._agents[event.tool_call_id] = event.agent
         paths, reads = await asyncio.to_thread(self._reads, event, ctx)
-        for folder, shown in reads.histories:
-            paths += await self._removed_files(folder, shown)
+        for folder, history_paths in reads.histories:
+            paths += await self._removed_files(folder, history_paths)
         return await self._decide(event.tool_call_id, paths)
 
     def ended(self, event: ToolResultEvent, ctx: ExtensionContext) -> None:
@@ -125,41 +125,44 @@ class SensitiveFiles:
         """The files with credentials that a call names, and what its command line may read."""
         call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.input)
         effects = ctx.effects(call)
-        places = self._folders(effects.cwd)
+        base_folders = self._folders(effects.cwd)
         command = event.input.get("command")
         if isinstance(command, str) and event.approval.tier == "exec":
             folder = event.input.get("cwd")
             if isinstance(folder, str):
-                cwd, is_elsewhere = str(Path(places.cwd, folder)), False
+                cwd, is_elsewhere = str(Path(base_folders.cwd, folder)), False
             else:
-                cwd = places.shell_folder or places.cwd
-                is_elsewhere = places.keeps_folder and self._may_have_moved(call.id, places)
+                cwd = base_folders.shell_folder or base_folders.cwd
+                is_elsewhere = base_folders.keeps_folder and self._may_have_moved(
+                    call.id, base_folders
+                )
             self._commands[call.id] = command
-            self._is_elsewhere |= places.keeps_folder and bool(_FORGES_FOLDER.search(command))
-            reads = credential_reads(command, cwd, places, is_elsewhere=is_elsewhere)
+            self._is_elsewhere |= base_folders.keeps_folder and bool(_FORGES_FOLDER.search(command))
+            reads = credential_reads(command, cwd, base_folders, is_elsewhere=is_elsewhere)
             return [*reads.paths, *self._named(event.tool_name, effects)], reads
         named = [*self._named(event.tool_name, effects)]
         if event.approval.tier == "exec" and not effects.is_declared:
-            named += mentioned_files([*_texts(event.input)], places.cwd, places)
+            named += mentioned_files([*_texts(event.input)], base_folders.cwd, base_folders)
         return named, CommandReads()
 
-    def _may_have_moved(self, call_id: str, places: BaseFolders) -> bool:
+    def _may_have_moved(self, call_id: str, base_folders: BaseFolders) -> bool:
         """Whether a call that has not ended may move the kept shell to another folder."""
         others = (command for id, command in self._commands.items() if id != call_id)
         return self._is_elsewhere or any(
-            folders_of(parsed(command), places.cwd) != [places.cwd] for command in others
+            folders_of(parsed(command), base_folders.cwd) != [base_folders.cwd]
+            for command in others
         )
 
-    async def _removed_files(self, folder: str, shown: tuple[str, ...] | None) -> list[str]:
+    async def _removed_files(self, folder: str, history_paths: tuple[str, ...] | None) -> list[str]:
         """The files with credentials that git may show of the history of a repository."""
         root = work_tree(Path(folder))
         paths = await self._history.paths(folder, str(root or folder))
-        if shown is None or paths == (f"{root or folder}/.git",):
+        if history_paths is None or paths == (f"{root or folder}/.git",):
             return [*paths]
         return [
             path
             for path in paths
-            if any(is_below(path, name) or is_below(name, path) for name in shown)
+            if any(is_below(path, name) or is_below(name, path) for name in history_paths)
         ]
 
     def _named(self, tool: str, effects: CallEffects) -> Iterator[str]:
@@ -236,11 +239,11 @@ _KIND = "The name is that of a file with credentials. What it contains would be 
 
 def _refusal(paths: list[str], policy: Policy) -> str:
     names = variable_names(map(_beginning, paths))
-    shown = f" It sets these variables: {', '.join(names)}." if names else ""
+    variables = f" It sets these variables: {', '.join(names)}." if names else ""
     why = "needs the consent of the user" if policy == "ask" else "is refused (files.sensitive)"
     return (
         f"{_listed(paths)} was not read: it looks like a file with credentials, and reading it"
-        f" {why}.{shown} Work with the names; do not try to get the values in another way."
+        f" {why}.{variables} Work with the names; do not try to get the values in another way."
     )
 
 

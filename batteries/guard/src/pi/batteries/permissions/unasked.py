@@ -37,15 +37,15 @@ _WRITERS: dict[str, re.Pattern[str]] = {
 """Programs that change exactly the files in their arguments, with the options that keep it so."""
 
 
-def is_of_project(name: str, places: BaseFolders) -> bool:
+def is_of_project(name: str, base_folders: BaseFolders) -> bool:
     """Whether a program of this name may be a file of the project, which the model can change.
 
     A virtual environment of the project is on PATH while it is active.
     """
     if "/" in name:
         return False
-    folders = _project_folders(places.program_folders, places.cwd)
-    return any(Path(places.cwd, folder, name).exists() for folder in folders)
+    folders = _project_folders(base_folders.program_folders, base_folders.cwd)
+    return any(Path(base_folders.cwd, folder, name).exists() for folder in folders)
 
 
 @lru_cache(maxsize=4)
@@ -86,9 +86,9 @@ def written_words(part: CommandPart) -> tuple[CommandWord, ...] | None:
 
 def _edited_in_place(part: CommandPart) -> tuple[CommandWord, ...] | None:
     """The files of ``sed -i``; the parser has checked that the script only substitutes."""
-    words = part.arguments
-    flags = [word.literal for word in words if word.may_be_option]
-    operands = [word for word in words if not word.may_be_option]
+    arguments = part.arguments
+    flags = [word.literal for word in arguments if word.may_be_option]
+    operands = [word for word in arguments if not word.may_be_option]
     if "-i" not in flags or not set(flags) <= {"-i", "-E", "-r", "-e", "-n"}:
         return None
     return tuple(operands[1:]) or None
@@ -131,17 +131,17 @@ _MESSAGE = ("-m", "-am", "-qm", "-qam")
 _STASH = ("push", "pop", "apply")
 
 
-def changes_repository(words: Sequence[CommandWord]) -> bool:
+def changes_repository(arguments: Sequence[CommandWord]) -> bool:
     """Whether a command of git changes the repository alone, in a way that can be taken back."""
-    command = words[0].literal if words else None
+    command = arguments[0].literal if arguments else None
     options = _GIT_CHANGES.get(command or "")
     if options is None:
         return False
-    texts = [word.literal for word in words[1:]]
+    texts = [word.literal for word in arguments[1:]]
     if any(
-        text is None and word.may_be_option for text, word in zip(texts, words[1:], strict=True)
+        text is None and word.may_be_option for text, word in zip(texts, arguments[1:], strict=True)
     ):
-        return command == "commit" and _is_message(words[1:])
+        return command == "commit" and _is_message(arguments[1:])
     flags = [text for text in texts if text is not None and text.startswith("-")]
     if not all(options.fullmatch(flag) for flag in flags):
         return False
@@ -153,20 +153,20 @@ def changes_repository(words: Sequence[CommandWord]) -> bool:
     return not needed or any(flag.partition("=")[0] in needed for flag in flags)
 
 
-def has_protected_files(places: BaseFolders) -> bool:
+def has_protected_files(base_folders: BaseFolders) -> bool:
     """Whether the project has files that decide what runs later, which ``git stash`` may change."""
     for pattern in (".[!.]*", ".[!.]*/*", "*.json", "*.y*ml"):
-        for path in Path(places.cwd).glob(pattern):
-            if ".git" in path.relative_to(places.cwd).parts:
+        for path in Path(base_folders.cwd).glob(pattern):
+            if ".git" in path.relative_to(base_folders.cwd).parts:
                 continue
-            if is_protected(touched(str(path), places.cwd, places), places):
+            if is_protected(touched(str(path), base_folders.cwd, base_folders), base_folders):
                 return True
     return False
 
 
-def _is_message(words: Sequence[CommandWord]) -> bool:
+def _is_message(arguments: Sequence[CommandWord]) -> bool:
     """Whether the only unknown word is the text behind ``-m``."""
-    for before, word in zip((None, *words), words, strict=False):
+    for before, word in zip((None, *arguments), arguments, strict=False):
         if word.literal is not None:
             if word.may_be_option and not re.fullmatch(_COMMIT, word.literal):
                 return False
