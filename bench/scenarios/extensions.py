@@ -60,7 +60,7 @@ WAITING = (
     *("command", "flag", "setting", "selected", "entry", "file", "env", "shared", "view", "mode"),
 )
 """Triggers that need nothing in a session before they occur."""
-STANDING_IN = ("event", "tool", "scheme", "shortcut", "prefix")
+STANDING_IN = ("event", "tool")
 """Triggers that need a stand-in in every session, and with it the extension host."""
 OCCURRING = ("flag", "setting", "file", "env", "mode", "session")
 
