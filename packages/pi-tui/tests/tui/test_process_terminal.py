@@ -310,6 +310,28 @@ async def test_keys_typed_while_the_loop_is_blocked_are_delivered_unless_filtere
         terminal.stop()
 
 
+async def test_a_window_that_is_closed_while_the_process_is_continued_is_a_lost_terminal() -> None:
+    loop = asyncio.get_running_loop()
+    failures: list[object] = []
+    loop.set_exception_handler(lambda loop, context: failures.append(context))
+    lost = asyncio.Event()
+    master, slave = pty.openpty()
+    try:
+        terminal = ProcessTerminal(env={}, input_fd=slave, output_fd=slave, keep_output=False)
+        listener = Listener(
+            lambda data: None, on_resize=_ignore, on_resume=_ignore, on_disconnect=lost.set
+        )
+        terminal.start(listener, restore=lambda: "")
+        os.close(master)
+        os.kill(os.getpid(), signal.SIGCONT)
+        async with asyncio.timeout(5):
+            await lost.wait()
+    finally:
+        os.close(slave)
+
+    assert failures == []
+
+
 def _answer(program: PtyProgram) -> None:
     """Replies to the first query like a terminal without Kitty's keys."""
     program.wait_for(b"\x1b[c")

@@ -229,8 +229,14 @@ class ProcessTerminal:
         self._soon(self._resume)
 
     def _resume(self, held: _Held) -> None:
-        _raw_mode(self._input_fd)
-        held.listener.on_resume()
+        import termios  # lazy: not available on Windows
+
+        try:
+            _raw_mode(self._input_fd)
+        except termios.error:  # a closed window continues the process, too
+            self._lost()
+        else:
+            held.listener.on_resume()
 
     def _soon(self, act: Callable[[_Held], None]) -> None:
         """Call from the event loop, because a signal can interrupt any code."""
