@@ -75,10 +75,7 @@ def rule_of_git(
     texts: Sequence[str], folders: Sequence[str], rules: Sequence[Rule], base_folders: BaseFolders
 ) -> Rule | None:
     """The first rule about a file that a command of git may show although it does not name it."""
-    tokens = without_global_options(texts)
-    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
-    if command == "stash" and arguments[:1] == ["list"]:
-        command, arguments = "log", arguments[1:]
+    command, arguments = _subcommand(texts)
     if not _shows_contents(command, arguments):
         return None
     folders = [*folders, *_named_folders(texts, folders)]
@@ -110,10 +107,7 @@ def shown_folders(
 
     With each come the folders that it names; ``None`` stands for all.
     """
-    tokens = without_global_options(texts)
-    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
-    if command == "stash" and arguments[:1] == ["list"]:
-        command, arguments = "log", arguments[1:]
+    command, arguments = _subcommand(texts)
     if not _shows_contents(command, arguments):
         return
     for folder in (*folders, *_named_folders(texts, folders)):
@@ -129,10 +123,7 @@ def shown_histories(
 
     With each come the paths that it names; ``None`` stands for all.
     """
-    tokens = without_global_options(texts)
-    command, arguments = (tokens[0], tokens[1:]) if tokens else ("", [])
-    if command == "stash" and arguments[:1] == ["list"]:
-        command, arguments = "log", arguments[1:]
+    command, arguments = _subcommand(texts)
     is_known = command in _HISTORY | _FILES | _WITHOUT_CONTENT or not command
     if is_known and not _shows_contents(command, arguments):
         return
@@ -220,6 +211,14 @@ def _named_folders(texts: Sequence[str], folders: Sequence[str]) -> list[str]:
     named = [value for option, value in pairs if option in ("-C", "--git-dir")]
     named += [text.partition("=")[2] for text in texts if text.startswith("--git-dir=")]
     return [str(Path(folder, name)) for folder in folders for name in named]
+
+
+def _subcommand(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The subcommand, empty if there is none, and its arguments; ``stash list`` is a log."""
+    command, *arguments = without_global_options(texts) or [""]
+    if command == "stash" and arguments[:1] == ["list"]:
+        return "log", arguments[1:]
+    return command, arguments
 
 
 def without_global_options(texts: Sequence[str]) -> list[str]:
