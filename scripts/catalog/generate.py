@@ -1,7 +1,8 @@
 """Write the bundled catalog: ``python -m scripts.catalog.generate [--facts FILE] [--check]``.
 
 Without ``--facts`` the public lists are fetched. Only providers that a source lists are
-written; the files of the others stay as they are. ``--check`` writes nothing and fails when the
+written; the files of the others stay as they are. The image models and classifiers of a facts file
+are written to files of their own; no program uses the classifiers. ``--check`` writes nothing and fails when the
 files differ from what would be written. ``--overrides-from FILE`` rewrites overrides.json from a
 facts file that already has every quirk.
 """
@@ -20,14 +21,16 @@ import msgspec
 from pi.ai.http.client import HttpClient
 from pi.ai.http.errors import HttpError
 from pi.ai.http.request import HttpRequest
+from pi.ai.images.catalog import OPENROUTER
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
 from pi.ai.models.catalog import DATA
 from pi.base.formats import BadFormat, parse_jsonc
-from scripts.catalog.overrides import catalog_entries, quirks_of
+from scripts.catalog.overrides import catalog_entries, image_entries, quirks_of
 from scripts.catalog.sources import SOURCES, Facts, Listing, Sources, from_facts
 
 OVERRIDES = Path(__file__).parent / "overrides.json"
+CLASSIFIERS = Path(__file__).parent / "classifiers.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -36,6 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--facts", type=Path)
     parser.add_argument("--overrides-from", type=Path)
     parser.add_argument("--out", type=Path, default=DATA)
+    parser.add_argument("--images", type=Path, default=OPENROUTER)
+    parser.add_argument("--classifiers", type=Path, default=CLASSIFIERS)
     parser.add_argument("--check", action="store_true")
     chosen = parser.parse_args(arguments)
     if chosen.overrides_from is not None:
@@ -44,15 +49,34 @@ def main(arguments: list[str] | None = None) -> int:
             encoding="utf-8",
         )
     try:
-        listing = from_facts(read_json(chosen.facts)) if chosen.facts else asyncio.run(fetch())
+        facts = read_json(chosen.facts) if chosen.facts else None
+        listing = asyncio.run(fetch()) if facts is None else from_facts(facts)
         files = {
-            f"{provider}.json": render(entries)
+            chosen.out / f"{provider}.json": render(entries)
             for provider, entries in catalog_entries(listing, read_json(OVERRIDES)).items()
         }
+        if facts is not None:
+            files |= other_files(facts, images=chosen.images, classifiers=chosen.classifiers)
     except (HttpError, OSError, ValueError) as error:
         print(f"generate: {error}", file=sys.stderr)
         return 1
-    return check(chosen.out, files) if chosen.check else write(chosen.out, files)
+    return check(files) if chosen.check else write(files)
+
+
+def other_files(facts: Any, *, images: Path, classifiers: Path) -> dict[Path, bytes]:
+    """The image models of OpenRouter, and all classifiers, as far as ``facts`` has them."""
+    files = {}
+    if listed := facts.get("images", {}).get("openrouter"):
+        files[images] = render(image_entries("openrouter", listed))
+    if "classifiers" in facts:
+        files[classifiers] = render(
+            [
+                {"provider": provider, **models[name]}
+                for provider, models in sorted(facts["classifiers"].items())
+                for name in sorted(models)
+            ]
+        )
+    return files
 
 
 async def fetch(sources: Sources = SOURCES) -> Listing:
@@ -88,25 +112,25 @@ def render_overrides(overrides: dict[str, Json]) -> str:
     return "{\n" + ",\n".join(providers) + "\n}\n"
 
 
-def write(folder: Path, files: dict[str, bytes]) -> int:
+def write(files: dict[Path, bytes]) -> int:
     """Write the files and print how many there are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     models = sum(content.count(b"\n") - 2 for content in files.values())
-    print(f"{len(files)} providers, {models} models")
+    print(f"{len(files)} files, {models} models")
     return 0
 
 
-def check(folder: Path, files: dict[str, bytes]) -> int:
+def check(files: dict[Path, bytes]) -> int:
     """Name the files that are not what would be written."""
     stale = [
-        name
-        for name, content in files.items()
-        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+        path
+        for path, content in files.items()
+        if not path.is_file() or path.read_bytes() != content
     ]
-    for name in stale:
-        print(f"generate: {folder / name} is not up to date", file=sys.stderr)
+    for path in stale:
+        print(f"generate: {path} is not up to date", file=sys.stderr)
     return 1 if stale else 0
 
 

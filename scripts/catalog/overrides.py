@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from pi.ai.images.formats import ImageModel
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from scripts.catalog.sources import Facts, Listing
@@ -31,6 +32,7 @@ FIELDS = (
     "inputLimits", "cost", "promptCache", "contextWindow", "maxTokens", "samplingParams",
     "headers", "compat",
 )  # fmt: skip
+IMAGE_FIELDS = ("id", "name", "api", "provider", "baseUrl", "input", "output", "cost")
 
 
 def catalog_entries(listing: Listing, overrides: Mapping[str, Json]) -> dict[str, list[Facts]]:
@@ -61,6 +63,17 @@ def _entry(provider: str, facts: Facts, override: Json) -> Facts:
     except msgspec.ValidationError as error:
         raise ValueError(f"{provider}/{facts['id']}: {error}") from error
     return entry
+
+
+def image_entries(provider: str, models: Mapping[str, Facts]) -> list[Facts]:
+    """Complete, valid entries of image models, sorted by id."""
+    entries = []
+    for name in sorted(models):
+        merged = {**models[name], "provider": provider}
+        entry = {key: merged[key] for key in IMAGE_FIELDS if key in merged}
+        msgspec.convert(entry, ImageModel)
+        entries.append(entry)
+    return entries
 
 
 def quirks_of(listing: Listing) -> dict[str, Json]:

@@ -17,7 +17,7 @@ Listing: TypeAlias = dict[str, dict[str, Facts]]
 OURS = {
     "amazon-bedrock": "amazon-bedrock",
     "anthropic": "anthropic",
-    "azure": "azure-openai-responses",
+    "azure": "azure",
     "baseten": "baseten",
     "cerebras": "cerebras",
     "cloudflare-workers-ai": "cloudflare-workers-ai",

@@ -36,7 +36,7 @@ def test_a_facts_file_is_written_as_one_file_per_provider_with_one_line_per_mode
     assert generate.main(arguments) == 0
     assert generate.main([*arguments, "--check"]) == 0
 
-    assert capsys.readouterr().out == "1 providers, 1 models\n"
+    assert capsys.readouterr().out == "1 files, 1 models\n"
     written = (tmp_path / "out/anthropic.json").read_text()
     assert written.count("\n") == 3
     assert json.loads(written)[0]["provider"] == "anthropic"

@@ -48,7 +48,7 @@ def test_without_keys_all_providers_are_listed_and_only_local_ones_are_available
     assert ids[: len(BUILT_IN)] == [row.id for row in BUILT_IN]
     assert ids[len(BUILT_IN) :] == ["ollama", "llama.cpp", "lm-studio", "vllm", "local", "demo"]
     assert [name for name in ids if models.is_available(name)] == ids[len(BUILT_IN) :]
-    assert len(models.get_models()) == 1465 + 10 + 2
+    assert len(models.get_models()) == 1643 + 12 + 2
 
 
 def test_a_key_in_the_environment_makes_only_its_provider_available(tmp_path: Path) -> None:

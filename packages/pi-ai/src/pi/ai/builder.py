@@ -182,6 +182,8 @@ class MessageBuilder:
         """Price factor of the service tier."""
         self.charged: float | None = None
         """The total that the server itself reported, in dollars."""
+        self.is_billed = True
+        """Whether ``charged`` is the amount on the provider's bill."""
         self.response_id: str | UnsetType = UNSET
         self.response_model: str | UnsetType = UNSET
         self.raw_stop_reason: str | UnsetType = UNSET
@@ -339,12 +341,18 @@ class MessageBuilder:
     def priced_usage(self) -> Usage:
         """Return the tokens so far with their cost; the same object until one of them changes."""
         usage, name = self.usage, self.response_model
-        counted = (usage, name, self.cost_factor, self.charged)
+        counted = (usage, name, self.cost_factor, self.charged, self.is_billed)
         if counted != self._counted:
             model = self.model
             if isinstance(name, str) and name != model.id and self._find_model is not None:
                 model = self._find_model(name) or model
-            self._priced = priced(usage, model.cost, factor=self.cost_factor, charged=self.charged)
+            self._priced = priced(
+                usage,
+                model.cost,
+                factor=self.cost_factor,
+                charged=self.charged,
+                billed=self.is_billed,
+            )
             self._counted = counted
         return self._priced
 

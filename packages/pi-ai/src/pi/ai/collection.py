@@ -118,6 +118,12 @@ class Models:
         make_services: Callable[[], Services],
     ) -> None:
         self._providers = {provider.row.id: provider for provider in providers}
+        self._current_ids = {
+            former: provider.row.id
+            for provider in self._providers.values()
+            for former in provider.row.former_ids
+        }
+        """Ids of providers by their former ids."""
         self._from_factory = dict(self._providers)
         """Providers from the factory that were not replaced by ``register``."""
         self._auth = auth
@@ -135,7 +141,7 @@ class Models:
     def get_models(self, provider: str | None = None) -> tuple[Model, ...]:
         """Return all models, or those of one provider, as last known."""
         if provider is not None:
-            owner = self._providers.get(provider)
+            owner = self.get_provider(provider)
             return () if owner is None else owner.models()
         return tuple(model for owner in self._providers.values() for model in owner.models())
 
@@ -144,17 +150,17 @@ class Models:
         for model in self.get_models(provider):
             if model.id == model_id:
                 return model
-        owner: object = self._providers.get(provider)
+        owner: object = self.get_provider(provider)
         return owner.unlisted_model(model_id) if isinstance(owner, HasUnlistedModels) else None
 
     def is_available(self, provider: str) -> bool:
         """Whether there seem to be credentials for ``provider``."""
-        owner = self._providers.get(provider)
+        owner = self.get_provider(provider)
         return owner is not None and any(auth.is_configured(owner.row) for auth in self._auths)
 
     def missing_credentials(self, provider: str) -> MissingCredentials:
         """Return why ``provider`` has no credentials, and how to get some."""
-        owner = self._providers.get(provider)
+        owner = self.get_provider(provider)
         if owner is None:
             from pi.ai.auth.resolve import MissingCredentials  # lazy: no request needs it
 
@@ -182,7 +188,7 @@ class Models:
         self, provider: str, model: Model | None = None, options: StreamOptions | None = None
     ) -> Access | None:
         """Return the credentials of a provider; ``None`` if it has none or does not exist."""
-        owner = self._providers.get(provider)
+        owner = self.get_provider(provider)
         if owner is None:
             return None
         for auth in self._auths:
@@ -198,8 +204,9 @@ class Models:
         self._providers[provider.row.id] = provider
 
     def get_provider(self, provider: str) -> ModelProvider | None:
-        """Return the provider that serves that id now."""
-        return self._providers.get(provider)
+        """Return the provider that serves that id now; ``provider`` may be a former id of it."""
+        owner = self._providers.get(provider)
+        return owner or self._providers.get(self._current_ids.get(provider, ""))
 
     def unregister(self, provider: str) -> None:
         """Remove a provider; does nothing if it does not exist."""
@@ -301,7 +308,7 @@ class Models:
         flush: Flush,
     ) -> None:
         options = options or StreamOptions()
-        owner = self._providers.get(model.provider)
+        owner = self.get_provider(model.provider)
         if owner is None:
             raise ProviderError(f'No provider is called "{model.provider}".')
         services = self._opened()

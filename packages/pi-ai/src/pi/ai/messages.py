@@ -80,6 +80,8 @@ class Cost(Record):
     cache_read: float = 0
     cache_write: float = 0
     total: float = 0
+    total_from_provider: bool | UnsetType = UNSET
+    """True if the total is what the provider billed, not the sum of the other fields."""
 
 
 class Usage(Record):

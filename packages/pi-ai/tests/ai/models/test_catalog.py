@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
-from pi.ai.models.catalog import bundled_models, bundled_providers
+from pi.ai.factory import create_models
+from pi.ai.models.catalog import DATA, bundled_models, bundled_providers
 from pi.ai.providers.rows import BUILT_IN
 from pi.ai.wires import WIRES
 from scripts.workspace import ROOT
@@ -22,7 +25,29 @@ def test_every_bundled_model_is_complete_and_belongs_to_its_file() -> None:
             assert model.max_tokens > 0
             assert model.name
 
-    assert (len(bundled_providers()), total) == (40, 1465)
+    assert (len(bundled_providers()), total) == (42, 1643)
+
+
+def test_every_bundled_model_is_served_and_names_its_prices_and_its_address() -> None:
+    models = create_models(environ={}, folder=Path("/nowhere"))
+    for provider in bundled_providers():
+        data = json.loads((DATA / f"{provider}.json").read_text(encoding="utf-8"))
+        for entry, model in zip(data, bundled_models(provider), strict=True):
+            assert {"input", "output", "cacheRead", "cacheWrite"} <= entry["cost"].keys()
+            assert models.get_model(provider, model.id) == model
+            assert model.base_url or provider == "azure"
+
+
+def test_every_row_with_bundled_models_has_a_default_that_exists() -> None:
+    rows = [row for row in BUILT_IN if bundled_models(row.catalog or row.id)]
+    missing = [
+        row.id
+        for row in rows
+        if row.default_model not in {model.id for model in bundled_models(row.catalog or row.id)}
+    ]
+
+    assert missing == []
+    assert {row.catalog or row.id for row in rows} == set(bundled_providers())
 
 
 def test_the_readme_counts_providers_and_models() -> None:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from pi.ai.models.catalog import bundled_models, bundled_providers
+from pi.ai.models.catalog import bundled_providers
 from pi.ai.providers.rows import BUILT_IN
 
-DYNAMIC = {"radius", *(row.id for row in BUILT_IN if row.lists_models)}
+DYNAMIC = {row.id for row in BUILT_IN if row.lists_models}
 """Providers that list their models themselves."""
 SHARED = {row.id for row in BUILT_IN if row.catalog}
 """Providers with the models of another row."""
@@ -11,18 +11,7 @@ SHARED = {row.id for row in BUILT_IN if row.catalog}
 
 def test_every_provider_of_the_catalog_has_a_row_and_every_row_its_models() -> None:
     assert {row.id for row in BUILT_IN} == {*bundled_providers(), *DYNAMIC, *SHARED}
-    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 54
-
-
-def test_every_default_model_exists() -> None:
-    missing = [
-        row.id
-        for row in BUILT_IN
-        if row.id not in DYNAMIC
-        and row.default_model not in {model.id for model in bundled_models(row.catalog or row.id)}
-    ]
-
-    assert missing == []
+    assert len(BUILT_IN) == len({row.id for row in BUILT_IN}) == 55
 
 
 def test_every_provider_has_a_key_variable_a_login_or_ambient_credentials() -> None:
@@ -57,7 +46,7 @@ def test_the_base_urls_and_key_variables_are_those_stated_by_the_vendors() -> No
     without_catalog = {
         row.id: (row.base_url, *row.key_variables)
         for row in BUILT_IN
-        if row.id not in bundled_providers() and row.id != "radius"
+        if row.id not in bundled_providers()
     }
 
     assert without_catalog == STATED

@@ -79,14 +79,14 @@ def test_a_scope_without_matching_models_is_reported() -> None:
 
 def test_an_unknown_model_of_a_gateway_without_credentials_has_a_login_hint(tmp_path: Path) -> None:
     closed = SessionFixture(tmp_path / "closed", environ={}).registry
-    opened = SessionFixture(tmp_path / "opened", environ={"RADIUS_API_KEY": "k"}).registry
+    opened = SessionFixture(tmp_path / "opened", environ={"KILO_API_KEY": "k"}).registry
 
     with pytest.raises(UnknownModel) as locked:
-        starting_model(ModelPreferences(pattern="radius/balanced"), closed)
+        starting_model(ModelPreferences(pattern="kilo/balanced"), closed)
     with pytest.raises(UnknownModel) as unknown:
-        starting_model(ModelPreferences(pattern="radius/balanced"), opened)
+        starting_model(ModelPreferences(pattern="kilo/balanced"), opened)
 
-    assert locked.value.hint == ("Radius lists its models after login: `pi auth login radius`.")
+    assert locked.value.hint == ("Kilo Gateway lists its models after login: `pi auth login kilo`.")
     assert "credentials" not in unknown.value.hint
 
 

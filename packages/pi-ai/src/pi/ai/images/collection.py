@@ -71,7 +71,7 @@ class ImagesModels:
             empty,
             images=answer.images,
             text=answer.text,
-            usage=priced(answer.usage, model.cost),
+            usage=priced(answer.usage, model.cost, charged=answer.charged),
         )
 
     async def close(self) -> None:

@@ -13,7 +13,8 @@ from pi.ai.errors import AnswerRefused, BadAnswer, BadRequest
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Image, Json, Usage
 from pi.ai.models.model import ModelCost
-from pi.base.records import Record
+from pi.ai.models.prices import billed_cost
+from pi.base.records import Record, replace
 
 
 class ImageModel(Record):
@@ -27,6 +28,7 @@ class ImageModel(Record):
     base_url: str
     input: tuple[Literal["text", "image"], ...] = ("text",)
     """With ``image`` it can edit given pictures."""
+    output: tuple[Literal["image", "text"], ...] = ("image", "text")
     cost: ModelCost = ModelCost()
     headers: dict[str, str] | UnsetType = UNSET
 
@@ -75,6 +77,8 @@ class ImageHttpResponse(Record):
     images: tuple[Image, ...] = ()
     text: str = ""
     usage: Usage = Usage()
+    charged: float | None = None
+    """Dollars, if the server reports what it bills."""
 
 
 class ImageFormat(Protocol):
@@ -187,7 +191,7 @@ class OpenRouterImages(_Bearer):
     """Chat completions whose response has images beside the text."""
 
     def encode(self, model: ImageModel, request: ImageRequest) -> ImageHttpRequest:
-        """One user message; both modalities are requested."""
+        """One user message, with the modalities that the model can answer in."""
         content: list[Json] = [{"type": "text", "text": request.prompt}]
         content += [
             {"type": "image_url", "image_url": {"url": image.data_url}} for image in request.images
@@ -195,7 +199,7 @@ class OpenRouterImages(_Bearer):
         body: Json = {
             "model": model.id,
             "messages": [{"role": "user", "content": content}],
-            "modalities": ["image", "text"],
+            "modalities": list(model.output),
         }
         if request.aspect_ratio:
             body["image_config"] = {"aspect_ratio": request.aspect_ratio}
@@ -220,7 +224,8 @@ class OpenRouterImages(_Bearer):
             input=_read_count(counts, "prompt_tokens"),
             output=_read_count(counts, "completion_tokens"),
         )
-        return _image_response(images, text, usage, body)
+        answer = _image_response(images, text, usage, body)
+        return replace(answer, charged=billed_cost(counts))
 
 
 SHAPES: Mapping[str, ImageFormat] = {

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from pi.ai.messages import Cost, Usage
+from pi.ai.messages import Cost, Json, Usage
 from pi.ai.models.model import ModelCost, Rates
 from pi.base.records import replace
 
@@ -10,6 +10,9 @@ MILLION = 1_000_000
 
 HOUR_WRITE_FACTOR = 2.0
 """Price factor of a cache entry that is kept for an hour, relative to plain input."""
+
+HIGHEST_COST = 1e9
+"""Limit of plausible costs; larger numbers and infinities are ignored."""
 
 TIER_FACTORS = {"flex": 0.5, "priority": 2.0}
 """Price factors of OpenAI's service tiers; other tiers have 1."""
@@ -22,12 +25,39 @@ def rates_for(prices: ModelCost, prompt_tokens: int) -> Rates:
     return max(reached, key=lambda tier: tier.input_tokens_above) if reached else prices
 
 
+def billed_cost(counts: Json) -> float | None:
+    """Return the dollars that the provider bills according to the usage of a response.
+
+    OpenRouter reports them. With the user's own key at another provider it bills only a fee, and
+    reports beside it what that provider bills.
+    """
+    cost = _dollars(counts.get("cost"))
+    details = counts.get("cost_details")
+    upstream = details.get("upstream_inference_cost") if isinstance(details, dict) else None
+    if counts.get("is_byok", not cost) and (other := _dollars(upstream)) is not None:
+        return (cost or 0) + other
+    return cost
+
+
+def _dollars(value: object) -> float | None:
+    """Return ``value`` if it is a plausible amount, else ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if 0 <= value < HIGHEST_COST else None
+
+
 def priced(
-    usage: Usage, prices: ModelCost, *, factor: float = 1.0, charged: float | None = None
+    usage: Usage,
+    prices: ModelCost,
+    *,
+    factor: float = 1.0,
+    charged: float | None = None,
+    billed: bool = True,
 ) -> Usage:
     """Return ``usage`` with its total and its cost.
 
-    ``factor`` is the service tier's; ``charged`` is a total that the server reported itself.
+    ``factor`` is the service tier's; ``charged`` is a total that the server reported itself, and
+    ``billed`` whether that is the amount on the bill.
     """
     rates = rates_for(prices, usage.input + usage.cache_read + usage.cache_write)
     for_an_hour = 0 if usage.cache_write_1h is UNSET else usage.cache_write_1h
@@ -46,5 +76,9 @@ def priced(
         usage,
         total_tokens=usage.total_tokens
         or usage.input + usage.output + usage.cache_read + usage.cache_write,
-        cost=replace(cost, total=total if charged is None else charged),
+        cost=replace(
+            cost,
+            total=total if charged is None else charged,
+            total_from_provider=True if charged is not None and billed else UNSET,
+        ),
     )

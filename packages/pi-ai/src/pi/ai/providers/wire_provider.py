@@ -79,6 +79,20 @@ class CopilotProvider(WireProvider):
         await super().answer(replace(call, access=access), builder, flush, services)
 
 
+class AzureProvider(WireProvider):
+    """Sends Chat Completions to the user's own resource, too, as the Responses wire does."""
+
+    async def answer(
+        self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
+    ) -> None:
+        """Send the request over the model's wire."""
+        if call.model.api == "openai-completions":
+            from pi.ai.wire.openai_responses import azure  # lazy: only with a request
+
+            call = azure.chat_call(call, services.environ)
+        await super().answer(call, builder, flush, services)
+
+
 class GatewayProvider(WireProvider):
     """Serves the models that the gateway lists; keeps the last list if it is unavailable.
 
@@ -129,9 +143,11 @@ class GatewayProvider(WireProvider):
         )
 
     def _stored(self) -> tuple[Model, ...]:
-        """Return the stored list, unless it is of another gateway."""
-        models = self._store.read(self.row.id)
-        return tuple(model for model in models if model.base_url.startswith(self.row.base_url))
+        """Return the stored list, or else the bundled one; none of another gateway."""
+        for models in (self._store.read(self.row.id), bundled_models(self.row.id)):
+            if own := tuple(m for m in models if m.base_url.startswith(self.row.base_url)):
+                return own
+        return ()
 
 
 def wire_providers(
@@ -163,8 +179,8 @@ def _provider(
     if row.lists_models:
         api = "openai-completions"
         return GatewayProvider(changed, store, own=change, api=api, read=openai_models)
-    kind = CopilotProvider if row.id == "github-copilot" else WireProvider
-    return kind(changed, partial(_models, row, change))
+    kinds = {"azure": AzureProvider, "github-copilot": CopilotProvider}
+    return kinds.get(row.id, WireProvider)(changed, partial(_models, row, change))
 
 
 def _radius(

@@ -268,7 +268,7 @@ async def test_the_client_uses_the_cost_reported_by_the_server() -> None:
     async with proxy(lambda _: upstream(costly)) as url, asking(url) as stream:
         message = await stream.result()
 
-    assert message.usage.cost == Cost(total=0.25)
+    assert message.usage.cost == Cost(total=0.25, total_from_provider=True)
 
 
 @pytest.mark.parametrize(

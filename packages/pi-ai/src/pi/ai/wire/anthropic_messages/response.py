@@ -13,6 +13,7 @@ from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE, read_json
 from pi.ai.messages import Json
+from pi.ai.models.prices import billed_cost
 from pi.ai.wire.anthropic_messages.usage import counted
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -174,6 +175,8 @@ class MessagesDecoder:
         if explanation := _string(_table(delta, "stop_details"), "explanation"):
             self._explanation = explanation
         self._builder.usage = counted(self._builder.usage, usage)
+        if (cost := billed_cost(usage)) is not None:  # OpenRouter reports it here, too
+            self._builder.charged = cost
 
     def _stop(self) -> None:
         self.finished = True

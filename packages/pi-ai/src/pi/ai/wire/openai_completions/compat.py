@@ -130,7 +130,12 @@ KNOWN: tuple[ServerDefaults, ...] = (
     ),
     ServerDefaults(
         hosts=("aliyuncs.com",),
-        providers=("qwen-token-plan", "qwen-token-plan-cn", "qwen-token-plan-individual"),
+        providers=(
+            "qwen-token-plan",
+            "qwen-token-plan-cn",
+            "qwen-token-plan-individual",
+            "qwen-token-plan-individual-cn",
+        ),
         flags={**PLAIN, **NO_EFFORT, "thinkingFormat": "qwen"},
     ),
     ServerDefaults(

@@ -12,7 +12,7 @@ from pi.ai.errors import (
 )
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import DONE
-from pi.ai.models.prices import TIER_FACTORS
+from pi.ai.models.prices import TIER_FACTORS, billed_cost
 from pi.ai.request import Call, host_of
 from pi.ai.wire.openai_completions.call_deltas import CallDeltas
 from pi.ai.wire.openai_completions.chunks import (
@@ -28,7 +28,7 @@ from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
 from pi.ai.wire.openai_completions.finish_reasons import complete_reason, failure, no_output_room
 from pi.ai.wire.openai_completions.reasoning_details import ReasoningDetails, thinking_delta
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
-from pi.ai.wire.openai_completions.usage import parse_usage, reported_cost
+from pi.ai.wire.openai_completions.usage import parse_usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
 
@@ -205,7 +205,7 @@ class ChatDecoder:
         if usage is None:
             return
         self._builder.usage = usage
-        self._builder.charged = reported_cost(counted)
+        self._builder.charged = billed_cost(counted)
         if self._reason is not None:
             self._finish()
 

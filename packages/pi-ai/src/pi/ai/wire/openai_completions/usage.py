@@ -44,11 +44,6 @@ def parse_usage(counted: Any) -> Usage | None:
     )
 
 
-def reported_cost(counted: Json) -> float | None:
-    """Return the cost that the server reports, in dollars, as OpenRouter does."""
-    return _number(counted.get("cost"))
-
-
 def _object(values: Json, name: str) -> Json:
     inner = values.get(name)
     return inner if isinstance(inner, dict) else {}

@@ -1,4 +1,7 @@
-"""Azure OpenAI variant of Responses: deployments instead of models, and the resource's own URL."""
+"""Azure OpenAI variant of Responses: deployments instead of models, and the resource's own URL.
+
+``chat_call`` is the same for the models that Azure serves over Chat Completions only.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,25 @@ def headers(call: Call) -> dict[str, str]:
         "content-type": "application/json",
         "user-agent": user_agent(),
     }
+
+
+def chat_call(call: Call, environ: Mapping[str, str]) -> Call:
+    """Return a call over Chat Completions with the resource's URL, the key in Azure's form, and
+    the deployment as the model."""
+    version = _variable(call, environ, "AZURE_OPENAI_API_VERSION") or API_VERSION
+    key, access = call.access.api_key, call.access
+    return replace(
+        call,
+        options=replace(
+            call.options, sampling_params={**call.sampling, "model": deployment(call, environ)}
+        ),
+        access=replace(
+            access,
+            api_key=None,
+            headers={**({"api-key": key} if key else {}), **access.headers},
+            base_url=f"{_base_url(call, environ)}?api-version={version}",
+        ),
+    )
 
 
 def deployment(call: Call, environ: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from pi.ai.errors import AnswerRefused, BadAnswer
 from pi.ai.failures.classify import from_error_object
 from pi.ai.json_text import json_text, read_lenient
 from pi.ai.messages import Json, Usage
-from pi.ai.models.prices import TIER_FACTORS
+from pi.ai.models.prices import TIER_FACTORS, billed_cost
 from pi.ai.tool_arguments import parse_arguments
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -344,6 +344,7 @@ class ResponsesDecoder:
             builder.response_model = model
         if isinstance(counts := response.get("usage"), dict):
             builder.usage = read_usage(counts)
+            builder.charged = billed_cost(counts)
         if isinstance(tier := response.get("service_tier"), str):
             builder.cost_factor = TIER_FACTORS.get(tier, 1.0)
 

@@ -149,6 +149,7 @@ class EventDecoder:
             return  # not valid counts
         if "cost" in event.usage:
             builder.charged = builder.usage.cost.total
+            builder.is_billed = builder.usage.cost.total_from_provider is True
 
 
 def _complete_call(block: ToolCallBlock, event: _Event) -> None:

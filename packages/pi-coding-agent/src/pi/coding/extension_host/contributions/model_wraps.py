@@ -152,6 +152,7 @@ def _adopt(message: AssistantMessage, builder: MessageBuilder) -> None:
     """Copy the fields that only the finished message has."""
     builder.usage = message.usage
     builder.charged = message.usage.cost.total
+    builder.is_billed = message.usage.cost.total_from_provider is True
     builder.response_id = message.response_id
     builder.response_model = message.response_model
     builder.raw_stop_reason = message.raw_stop_reason
