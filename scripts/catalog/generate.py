@@ -1,10 +1,10 @@
 """Write the bundled catalog: ``python -m scripts.catalog.generate [--facts FILE] [--check]``.
 
-Without ``--facts`` the public lists are fetched. Only providers that a source lists are
-written; the files of the others stay as they are. The image models and classifiers of a facts file
-are written to files of their own; no program uses the classifiers. ``--check`` writes nothing and fails when the
-files differ from what would be written. ``--overrides-from FILE`` rewrites overrides.json from a
-facts file that already has every quirk.
+Without ``--facts`` the public lists are fetched. Only providers that a source lists are written;
+the files of the others stay as they are. The image models and classifiers of a facts file are
+written to files of their own; no program uses the classifiers. ``--check`` writes nothing and fails
+when the files differ from what would be written. ``--overrides-from FILE`` rewrites overrides.json
+from a facts file that already has every quirk.
 """
 
 from __future__ import annotations

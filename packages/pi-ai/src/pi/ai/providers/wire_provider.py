@@ -87,7 +87,7 @@ class AzureProvider(WireProvider):
     ) -> None:
         """Send the request over the model's wire."""
         if call.model.api == "openai-completions":
-            from pi.ai.wire.openai_responses import azure  # lazy: only with a request
+            from pi.ai.wire_support import azure  # lazy: only with a request
 
             call = azure.chat_call(call, services.environ)
         await super().answer(call, builder, flush, services)

@@ -6,7 +6,8 @@ from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
 from pi.ai.request import Access, Call
-from pi.ai.wire.openai_responses.azure import deployment, encode, headers, url
+from pi.ai.wire.openai_responses.azure import encode, headers, url
+from pi.ai.wire_support.azure import deployment
 from pi.ai.wire_support.repairs import NO_REPAIRS
 from tests.ai.wire.openai_responses import talk
 from tests.ai.wire.openai_responses.talk import CLOSED, STRICT, system, tool, user
