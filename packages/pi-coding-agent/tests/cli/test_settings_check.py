@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from bench.mock_process import MockProcess
-from pi.batteries.status_engine.config import Provider
-from pi.batteries.status_engine.items import CATALOGUE
 from pi.cli.settings_check import SettingsCheck
 from pi.coding.runtime.extensions.sources import strategies_in
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.settings.settings import Settings
-from pi.coding.settings.table import SETTINGS
 from tests.cli.program import Ended, Program
 from tests.sampling import sampled
 
@@ -251,10 +248,3 @@ async def test_unknown_names_of_the_status_lines_are_reported(tmp_path: Path) ->
     assert 'tui.statusEngine.provider: unknown name "comand"' in text
     assert "may add others" not in text
     assert '"model"' not in text
-
-
-def test_known_names_of_the_status_lines_are_those_of_the_status_engine() -> None:
-    rows = {setting.name: setting.choices for setting in SETTINGS}
-
-    assert rows["tui.statusEngine.items"] == tuple(CATALOGUE)
-    assert rows["tui.statusEngine.provider"] == get_args(Provider)

@@ -15,7 +15,6 @@ from pi.ai.providers.faux import Reply, Step, calls, says
 from pi.ai.request import Call
 from pi.base.records import replace
 from pi.batteries.handoff.adapter import CANCEL, HERE, NEW, extension
-from pi.batteries.secrets.adapter import extension as secrets_extension
 from pi.coding.compaction.events import CompactionEnd
 from pi.coding.session.entries import Compaction, CustomMessage
 from tests.coding.extension_host.extension_session import (
@@ -209,32 +208,6 @@ async def test_secrets_are_redacted_from_the_document_and_its_details(tmp_path: 
         handed = document(hosted)
         assert DOCUMENT in str(handed.content)
         assert key not in str(handed)
-
-
-@pytest.mark.behaviour("secrets-are-hidden-everywhere")
-async def test_with_the_secrets_battery_no_request_of_a_hand_off_contains_a_secret(
-    tmp_path: Path,
-) -> None:
-    password = "correct-horse-battery"
-    steps = (says("noted"), says(DOCUMENT), says("fine"))
-    settings = {"secrets": {"enabled": True}}
-    async with extension_session(
-        tmp_path,
-        extension,
-        secrets_extension,
-        steps=steps,
-        settings=settings,
-        environ={"SHOP_PASSWORD": password},
-    ) as hosted:
-        await hosted.session.prompt(f"Always use the password {password} for the shop.")
-        await hosted.session.compact(strategy="handoff")
-        await hosted.session.runs.when_idle.held()
-        await hosted.session.prompt("go on")
-
-        assert len(hosted.fixture.provider.requests) == 3
-        assert all(password not in asked(hosted, n) for n in range(3))
-        assert "Always use the password" in asked(hosted, 2)
-        assert password not in str(document(hosted))
 
 
 async def test_a_second_hand_off_keeps_the_orders_of_the_user(tmp_path: Path) -> None:

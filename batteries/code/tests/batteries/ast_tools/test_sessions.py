@@ -15,12 +15,10 @@ from pi.batteries.ast_tools import adapter
 from pi.batteries.ast_tools.parser_process import reason_of
 from pi.batteries.ast_tools.views import edit as edit_view
 from pi.batteries.ast_tools.views import search as search_view
-from pi.batteries.resolve.adapter import extension as resolving
 from pi.coding.port.drawing import PlainTheme
 from pi.extension import (
     SYNTAX_LANGUAGES,
     ExtensionAPI,
-    SubSession,
     ToolFailed,
     ToolView,
     ViewOptions,
@@ -39,10 +37,12 @@ def prepare(folder: Path) -> None:
 
 
 async def results(
-    tmp_path: Path, *steps: Step, ready: Callable[[Path], None] = prepare
+    tmp_path: Path,
+    *steps: Step,
+    ready: Callable[[Path], None] = prepare,
+    extensions: tuple[Callable[[ExtensionAPI], object], ...] = (adapter.extension,),
 ) -> list[ToolResultMessage]:
     script = (*steps, says("done"))
-    extensions = (resolving, adapter.extension)
     async with extension_session(tmp_path, *extensions, steps=script, settings=ON) as hosted:
         ready(Path(hosted.session.workspace.cwd))
         await hosted.session.prompt("go")
@@ -98,51 +98,6 @@ async def test_a_search_can_be_continued(tmp_path: Path) -> None:
 
     assert text(first).endswith("[3 more matches. Use offset=2 to continue.]")
     assert "c.ts\n1: const z = foo(9);" in text(second)
-
-
-async def test_an_edit_is_previewed_and_then_applied(tmp_path: Path) -> None:
-    previewed, applied = await results(
-        tmp_path,
-        edit("foo($$$A)", "bar($$$A, None)", lang="python"),
-        calls("resolve", action="apply", reason="right"),
-    )
-
-    assert text(previewed).startswith("Preview: 3 replacements in 2 files. Nothing is changed yet.")
-    assert "+1 x = bar(1, None)" in text(previewed)
-    assert text(applied) == (
-        "Applied: 3 replacements in 2 files.\na.py: 2 replacements\nb.py: 1 replacement"
-    )
-    folder = project(tmp_path)
-    changed = b"x = bar(1, None)\r\ny = bar(2, 3, None)\r\n"
-    assert (folder / "a.py").read_bytes() == changed
-    assert (folder / "b.py").read_text() == "# foo(1)\ns = 'foo(2)'\nbar(foo(7), None)\n"
-    assert (folder / "c.ts").read_text() == "const z = foo(9);\n"
-    assert details(applied)["sourceDetails"]["replacements"] == 3
-
-
-async def test_a_discarded_preview_changes_nothing(tmp_path: Path) -> None:
-    _, discarded = await results(
-        tmp_path, edit("foo($X)", "bar($X)"), calls("resolve", action="discard", reason="no")
-    )
-
-    assert text(discarded) == "Discarded: 3 replacements in 3 files"
-    assert "foo(1)" in (project(tmp_path) / "a.py").read_text()
-
-
-async def test_a_file_that_changed_after_the_preview_is_not_written(tmp_path: Path) -> None:
-    _, _, refused = await results(
-        tmp_path,
-        edit("foo($X)", "bar($X)", lang="python"),
-        calls("write", path="b.py", content="foo(8)\n"),
-        calls("resolve", action="apply", reason="right"),
-    )
-
-    assert refused.is_error
-    assert text(refused) == (
-        "Nothing was changed: b.py changed after the preview."
-        " Call ast_edit again for a new preview."
-    )
-    assert "foo(1)" in (project(tmp_path) / "a.py").read_text()
 
 
 async def test_ignored_files_are_left_out(tmp_path: Path) -> None:
@@ -227,23 +182,3 @@ def test_views_are_collapsed_and_expanded() -> None:
         assert (len(collapsed), collapsed[-1]) == (12, "… 11 more lines")
         assert len(expanded) == 22
         assert view(view_of(None), ViewOptions(), PlainTheme()) is None
-
-
-async def test_previews_work_in_nested_sessions(tmp_path: Path) -> None:
-    apis: list[ExtensionAPI] = []
-    steps = (
-        edit("foo($X)", "bar($X)", lang="python"),
-        calls("resolve", action="apply", reason="right"),
-        says("done"),
-    )
-    extensions = (apis.append, resolving, adapter.extension)
-    async with extension_session(tmp_path, *extensions, steps=steps, settings=ON) as hosted:
-        prepare(Path(hosted.session.workspace.cwd))
-        handle = await apis[0].sub_session(SubSession(prompt="go", extensions="all"))
-        result = await handle.result()
-
-        assert "done" in str(result)
-        choices = [each.options.tool_choice for each in hosted.fixture.provider.requests]
-        assert choices == [None, {"type": "tool", "name": "resolve"}, None]
-        assert not hosted.host.pending_actions.has_pending
-    assert "bar(1)" in (project(tmp_path) / "a.py").read_text()

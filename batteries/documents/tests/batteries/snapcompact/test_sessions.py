@@ -15,7 +15,6 @@ from pi.ai.messages import Image, ToolResultMessage, UserMessage
 from pi.ai.providers.faux import FAUX_MODEL, calls, says
 from pi.ai.token_estimates import message_tokens
 from pi.base.records import replace
-from pi.batteries.secrets.adapter import extension as secrets_extension
 from pi.batteries.snapcompact import adapter
 from pi.batteries.snapcompact.adapter import extension
 from pi.batteries.snapcompact.frames import draw, paginate
@@ -230,12 +229,10 @@ class _Request:
 
 
 @pytest.mark.behaviour("secrets-are-hidden-everywhere")
-@pytest.mark.parametrize("with_battery", [False, True])
 async def test_secrets_are_redacted_from_pictures(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_battery: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-" + os.urandom(16).hex()
-    password = "correct-horse-battery"
     printed: list[str] = []
 
     def recorded(pieces: Any, shape: Any) -> Any:
@@ -244,12 +241,9 @@ async def test_secrets_are_redacted_from_pictures(
         return printed_text
 
     monkeypatch.setattr(adapter, "paginate", recorded)
-    used = (extension, secrets_extension) if with_battery else (extension,)
-    settings = {**SNAP, "secrets": {"enabled": with_battery}}
-    environ = {"SHOP_PASSWORD": password}
-    async with extension_session(tmp_path, *used, settings=settings, environ=environ) as hosted:
+    async with extension_session(tmp_path, extension, settings=SNAP) as hosted:
         hosted.fixture.provider.add(says("noted"), calls("bash", command=f"echo {key}"), says("ok"))
-        await hosted.session.prompt(f"Always use the key {key} and the password {password}.")
+        await hosted.session.prompt(f"Always use the key {key}.")
         await hosted.session.prompt("go")
         await talk(hosted, 5)
         await hosted.session.compact()
@@ -258,8 +252,6 @@ async def test_secrets_are_redacted_from_pictures(
         assert "Always use the key" in "".join(printed)
         for text in ("".join(printed), entry.summary, str(entry.content)):
             assert key not in text
-            if with_battery:
-                assert password not in text
 
 
 async def test_drawing_does_not_block_the_loop(tmp_path: Path, monkeypatch: Any) -> None:

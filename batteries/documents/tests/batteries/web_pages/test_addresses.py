@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.batteries.web_pages.page_session import read_texts, reading, web_site
+from tests.batteries.web_pages.page_session import read_texts, reading
 from tests.coding.extension_host.extension_session import FakeUI
+from tests.coding.web_site import web_site
 
 SECRET = b"a secret of this machine"
 

@@ -14,8 +14,9 @@ from pi.batteries.web_pages import contents
 from pi.batteries.web_pages.adapter import ABOUT, GitHubHosts, extension, parse_github
 from pi.batteries.web_pages.contents import MAX_BYTES, Fetched, media_type
 from pi.documents.convert import ConversionLimits
-from tests.batteries.web_pages.page_session import WebSite, read_texts, web_site
+from tests.batteries.web_pages.page_session import read_texts
 from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.web_site import WebSite, web_site
 from tests.documents.test_documents import make_pdf
 
 HTML = "text/html; charset=utf-8"

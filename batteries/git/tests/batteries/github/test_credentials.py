@@ -22,7 +22,6 @@ from pi.batteries.github.repositories import (
     repository_of_remotes,
     token_for,
 )
-from pi.batteries.permissions.adapter import extension as permissions
 from pi.extension import ToolFailed
 from tests.batteries.github.github_server import (
     COMMENT,
@@ -39,7 +38,6 @@ from tests.batteries.github.github_server import (
     stand_in_gh,
     standard_routes,
 )
-from tests.batteries.permissions.test_sessions import Asked
 from tests.coding.extension_host.extension_session import FakeUI
 
 VIEW = {"action": "issue_view", "number": 1347}
@@ -396,33 +394,6 @@ def test_a_body_of_gh_keeps_its_line_endings() -> None:
 
 
 # Permissions --------------------------------------------------------------------------------------
-
-
-async def test_with_a_permission_guard_a_write_is_confirmed_once_and_reads_are_not(
-    tmp_path: Path,
-) -> None:
-    ui = Asked("Allow once")
-    settings = {"github": {"enabled": True}, "permissions": {"mode": "ask", "allow": ["gh"]}}
-    async with github_server(standard_routes()) as server:
-        settings["github"]["apiUrl"] = server.url  # type: ignore[index]
-        texts = await asked_for(
-            tmp_path, VIEW, COMMENTS, extensions=(permissions,), settings=settings, ui=ui
-        )
-
-    assert len(ui.questions) == 1
-    assert "issue_comment writes to GitHub in your name." in ui.questions[0]
-    assert not [call for call in ui.seen if call[0] == "confirm"]
-    assert "Added a comment" in texts[1]
-
-
-async def test_with_a_permission_guard_and_no_user_a_write_is_refused(tmp_path: Path) -> None:
-    settings = {"github": {"enabled": True}, "permissions": {"mode": "ask", "allow": ["gh"]}}
-    async with github_server(standard_routes()) as server:
-        settings["github"]["apiUrl"] = server.url  # type: ignore[index]
-        (text,) = await asked_for(tmp_path, COMMENTS, extensions=(permissions,), settings=settings)
-
-    assert text.startswith("! gh needs the consent of the user, and no user can answer.")
-    assert server.asked == []
 
 
 def test_a_remote_whose_address_cannot_be_parsed_is_skipped() -> None:

@@ -20,9 +20,9 @@ from pi.batteries.sandbox import adapter
 from pi.batteries.sandbox.adapter import extension
 from pi.batteries.sandbox.network import allows
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
-from tests.batteries.web_pages.page_session import web_site
 from tests.coding.extension_host.extension_session import ExtensionFixture, FakeUI
 from tests.coding.runtime.session_fixture import ENVIRON, SessionFixture
+from tests.coding.web_site import web_site
 from tests.files import put
 
 

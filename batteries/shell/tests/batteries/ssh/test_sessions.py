@@ -9,7 +9,6 @@ import pytest
 
 from pi.ai.messages import Text
 from pi.ai.providers.faux import calls
-from pi.batteries.permissions.adapter import extension as permissions
 from pi.batteries.ssh.adapter import parse_rest
 from pi.batteries.ssh.scripts import (
     COMMON,
@@ -20,7 +19,6 @@ from pi.batteries.ssh.scripts import (
     master_arguments,
 )
 from pi.coding.port.ui import ExtensionUI
-from tests.batteries.permissions.test_sessions import Asked
 from tests.batteries.ssh.sshd import Chooser, StandIn, remote, results, ssh_session
 
 EVIL = "-rf $(touch pwned) `id` 'q\" ;|&\n\\x.txt"
@@ -427,29 +425,3 @@ async def test_without_a_user_commands_and_writes_are_refused(tmp_path: Path, bo
         "needs the consent of the user, and no user can answer" in text for text in texts[:3]
     )
     assert texts[3] == "(nothing)"
-
-
-async def test_a_permission_guard_replaces_the_confirmation(tmp_path: Path, box: StandIn) -> None:
-    guarded = {"ssh": {"hosts": ["box"]}, "permissions": {"mode": "ask", "allow": ["ssh"]}}
-    allowed, scheme = await on(
-        tmp_path,
-        box,
-        {"command": "echo ran"},
-        calls("write", path="ssh://box/~/x", content=""),
-        ui=ExtensionUI(),
-        settings=guarded | {"permissions": {"mode": "auto-edit", "allow": ["ssh"]}},
-        extensions=(permissions,),
-    )
-    assert allowed == "ran"
-    assert "needs the consent of the user" in scheme  # a guard takes it for a file of the project
-
-    ui = Asked("Allow once")
-    folder = tmp_path / "second"
-    folder.mkdir()
-    settings = {"ssh": {"hosts": ["box"]}, "permissions": {"mode": "ask"}}
-    (text,) = await on(
-        folder, box, {"command": "echo ran"}, ui=ui, settings=settings, extensions=(permissions,)
-    )
-    assert text == "ran"
-    assert len(ui.questions) == 1
-    assert "on box: echo ran" in ui.questions[0]

@@ -25,8 +25,8 @@ from pi.extension import HttpError, ToolFailed
 from pi.extension.guards import AddressPolicy
 from pi.testing import FakeClock
 from tests.batteries.browser.browser_session import HTML, browse, needs_chromium
-from tests.batteries.web_pages.page_session import web_site
 from tests.coding.extension_host.extension_session import FakeUI
+from tests.coding.web_site import web_site
 
 SECRET = "the-secret-of-this-machine"
 

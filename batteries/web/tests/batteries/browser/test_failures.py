@@ -30,7 +30,7 @@ from tests.batteries.browser.browser_session import (
     ref_of,
     results,
 )
-from tests.batteries.web_pages.page_session import web_site
+from tests.coding.web_site import web_site
 from tests.files import stand_in
 
 PLAIN = (HTML, b"<!doctype html><title>plain</title><h1>Plain</h1>")

@@ -17,7 +17,7 @@ from tests.batteries.browser.browser_session import (
     pictures,
     results,
 )
-from tests.batteries.web_pages.page_session import web_site
+from tests.coding.web_site import web_site
 
 PAGES: dict[str, Any] = {
     "/": (HTML, LOGIN.encode()),

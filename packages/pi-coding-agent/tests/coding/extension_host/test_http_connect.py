@@ -8,8 +8,8 @@ import pytest
 
 from pi.extension import ExtensionAPI, HttpError
 from pi.extension.guards import AddressPolicy, AddressRefused
-from tests.batteries.web_pages.page_session import web_site
 from tests.coding.extension_host.extension_session import extension_session
+from tests.coding.web_site import web_site
 
 
 async def test_a_connection_goes_only_to_allowed_addresses(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -23,15 +22,6 @@ def test_the_list_of_guards_is_that_of_the_table() -> None:
     for name, row in in_table.items():
         default = () if row.default is None else row.default
         assert (set(row.choices), default) == (set(ROWS[name].choices), ROWS[name].default)
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_the_defaults_of_guards_are_those_of_their_battery(section: str) -> None:
-    battery = "permissions" if section == "files" else section
-    declared = importlib.import_module(f"pi.batteries.{battery}.adapter").SETTINGS
-    defaults = {name: default for name, _, default, _ in declared if name.startswith(f"{section}.")}
-    assert defaults == {name: row.default for name, row in ROWS.items() if name in defaults}
-    assert len(defaults) == sum(name.startswith(f"{section}.") for name in ROWS)
 
 
 VALUES: tuple[Any, ...] = ("on", "of", 1, 0, True, False, None, [], ["x", 1], {}, "ask", 1.5)

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from pi.ai.request import Transport
 from pi.base.installation import extra_command
 from pi.base.records import replace
 from pi.base.testing import FakeClock
-from pi.modes.log_file import start_log
 from tests.ai.http.raw_server import Peer, raw_server
 from tests.ai.wire.conformance import recording
 from tests.ai.wire.openai_responses.codex_talk import connected, replying, sent, talking
@@ -255,19 +253,6 @@ async def test_a_variable_sets_the_idle_timeout_of_the_websocket() -> None:
 
     assert (broken.text, broken.stop_reason) == ("part", "error")
     assert broken.error_message == "The server was silent for 0.05 s."
-
-
-async def test_details_are_logged_only_on_request(tmp_path: Path) -> None:
-    for folder, environ in (("off", {}), ("on", {"PI_CODEX_DEBUG": "1"})):
-        stop = start_log(tmp_path / folder, environ)
-        async with connected(replying(says("a", "resp_1"))) as (_, led):
-            await led.ask(user("hi"))
-        stop()
-
-    assert "pi.ai" not in (tmp_path / "off/pi.log").read_text()
-    lines = (tmp_path / "on/pi.log").read_text()
-    assert "asking m over a WebSocket: 1 items" in lines
-    assert "connected to ws://127.0.0.1:" in lines
 
 
 async def test_an_overloaded_server_does_not_disable_the_websocket() -> None:

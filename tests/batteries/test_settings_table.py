@@ -5,18 +5,21 @@ from __future__ import annotations
 import ast
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
 from msgspec.structs import fields
 
 from pi.base.records import Record
-from pi.batteries.status_engine.config import SETTING, declare
+from pi.batteries.status_engine.config import SETTING, Provider, declare
+from pi.batteries.status_engine.items import CATALOGUE
 from pi.batteries.web_search.providers import PROVIDERS
 from pi.cli.settings_check import SECTIONS, TOOLS
 from pi.coding.compaction.options import BUILT_IN_STRATEGIES
 from pi.coding.runtime.session.compaction import Strategies
+from pi.coding.settings.guards import GUARDS
+from pi.coding.settings.guards import SECTIONS as GUARDED
 from pi.coding.settings.setting import (
     FOR_THE_FIRST_FRAME,
     Setting,
@@ -211,3 +214,19 @@ def test_settings_have_their_group_and_a_note_about_needed_settings() -> None:
 def test_numbers_have_a_range() -> None:
     made = number("n", "N", "n.", 3, least=1, most=9)
     assert (made.kind, made.default, made.least, made.most) == ("number", 3, 1, 9)
+
+
+@pytest.mark.parametrize("section", GUARDED)
+def test_the_defaults_of_guards_are_those_of_their_battery(section: str) -> None:
+    battery = "permissions" if section == "files" else section
+    declared = import_module(f"pi.batteries.{battery}.adapter").SETTINGS
+    defaults = {name: default for name, _, default, _ in declared if name.startswith(f"{section}.")}
+    guards = {row.name: row.default for row in GUARDS if row.name.startswith(f"{section}.")}
+    assert defaults == guards
+
+
+def test_known_names_of_the_status_lines_are_those_of_the_status_engine() -> None:
+    rows = {setting.name: setting.choices for setting in SETTINGS}
+
+    assert rows["tui.statusEngine.items"] == tuple(CATALOGUE)
+    assert rows["tui.statusEngine.provider"] == get_args(Provider)
