@@ -15,7 +15,9 @@ from tests.batteries.github.github_server import (
 from tests.batteries.github.test_credentials import COMMENTS, VIEW
 from tests.batteries.permissions.test_sessions import Asked
 from tests.batteries.ssh.sshd import StandIn
-from tests.batteries.ssh.test_sessions import on
+from tests.batteries.ssh.test_sessions import box, on
+
+__all__ = ["box"]
 
 
 async def test_with_a_permission_guard_a_write_is_confirmed_once_and_reads_are_not(
