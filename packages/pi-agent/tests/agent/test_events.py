@@ -39,7 +39,7 @@ CALL = {"toolCallId": "A", "toolName": "peek"}
 FORMS: list[tuple[AgentEvent, dict[str, Any]]] = [
     (AgentStart(), {"type": "agent_start"}),
     (TurnStart(), {"type": "turn_start"}),
-    (AgentSettled(), {"type": "agent_settled"}),
+    (AgentSettled(), {"type": "agent_settled", "aborted": False}),
     (
         AgentEnd(messages=(HELLO, ANSWER)),
         {"type": "agent_end", "messages": [plain(HELLO), plain(ANSWER)], "willRetry": False},

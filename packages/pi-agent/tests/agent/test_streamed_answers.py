@@ -274,7 +274,9 @@ async def test_message_start_is_empty_although_the_whole_answer_has_arrived() ->
         if isinstance(event, MessageStart | MessageEnd)
         and isinstance(event.message, AssistantMessage)
     )
-    assert begun == replace(emitted, content=(), stop_reason="pending")
+    expected = replace(emitted, content=(), stop_reason="pending")
+    assert begun == replace(expected, thinking_level=UNSET, duration_ms=UNSET)
+    assert (emitted.thinking_level, emitted.duration_ms) == ("off", 0)
     assert emitted.text == "all at once"
 
 

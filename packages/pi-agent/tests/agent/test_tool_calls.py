@@ -102,6 +102,7 @@ async def test_every_call_gets_one_result_and_the_run_continues_whatever_the_too
         tool_name="odd",
         content=(Text(text=text),),
         is_error=failed,
+        duration_ms=0,
         timestamp=fixture.clock.now_ms(),
     )
     assert result == (expected if details is None else replace(expected, details=details))

@@ -62,11 +62,11 @@ def test_no_matching_model_exits_with_0(tmp_path: Path) -> None:
 
 
 def test_an_unknown_model_suggests_the_nearest(cli: Program) -> None:
-    assert cli.run("-p", "--model", "mock/eco-3", "hello") == (
+    assert cli.run("-p", "--model", "eco-3", "hello") == (
         1,
         "",
-        'Error: Model "mock/eco-3" not found. Use --list-models to see available models.\n'
-        "Did you mean mock/echo-3?\n",
+        'Error: Model "eco-3" not found. Use --list-models to see available models.\n'
+        "Did you mean echo-3?\n",
     )
 
 

@@ -23,6 +23,7 @@ from pi.agent.conversation import (
 from pi.agent.errors import AgentBusy, CannotContinue, WouldDeadlock
 from pi.agent.events import EventDispatcher, RunState
 from pi.agent.loop import AgentRun
+from pi.agent.nested_calls import current_log
 from pi.agent.policy import Abort, Next, Policy, Request
 from pi.agent.queues import MessageQueues, QueueMode, user_message
 from pi.agent.response import StreamingResponse
@@ -277,6 +278,7 @@ class Agent:
 
     async def _guarded(self, abort: Abort, prompts: tuple[AgentMessage, ...]) -> Next:
         _inside.set(_inside.get() | {abort})
+        current_log.set(None)  # a run inside a tool makes no calls of that tool
         try:
             await self._projection.prepare(self.conversation.messages())
             return await AgentRun(self, abort).run(prompts)

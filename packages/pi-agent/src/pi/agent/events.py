@@ -36,6 +36,9 @@ class AgentEnd(Record, tag="agent_end"):
 class AgentSettled(Record, tag="agent_settled"):
     """The agent is idle: no queued message or retry is left."""
 
+    aborted: bool = False
+    """Whether the run was aborted."""
+
 
 class TurnStart(Record, tag="turn_start"):
     """A turn begins: one request and its tool calls."""
@@ -74,12 +77,18 @@ class MessageEnd(Record, tag="message_end"):
 
 
 class ToolOutput(Record, omit_defaults=True):
-    """Tool output in an event; the event's own field says whether it failed."""
+    """Tool output in an event; the event's own field says whether it failed.
+
+    ``is_error`` is set only on a failure that the tool described with structured content.
+    """
 
     content: tuple[Text | Image, ...]
     details: Any | UnsetType = UNSET
+    structured_content: Any | UnsetType = UNSET
+    """The result as a JSON value, for programs."""
     usage: Usage | UnsetType = UNSET
     terminate: bool = False
+    is_error: bool = False
 
     @classmethod
     def of(cls, result: ToolResult) -> ToolOutput:
@@ -87,8 +96,10 @@ class ToolOutput(Record, omit_defaults=True):
         return cls(
             content=result.content,
             details=result.details,
+            structured_content=result.structured_content,
             usage=result.usage,
             terminate=result.terminate,
+            is_error=result.is_error and result.structured_content is not UNSET,
         )
 
 
@@ -98,6 +109,8 @@ class ToolExecutionStart(Record, tag="tool_execution_start"):
     tool_call_id: str
     tool_name: str
     args: Json
+    parent_tool_call_id: str | UnsetType = UNSET
+    """The call whose tool made this one; absent for calls of the model."""
 
 
 class ToolExecutionUpdate(Record, tag="tool_execution_update"):
@@ -107,6 +120,7 @@ class ToolExecutionUpdate(Record, tag="tool_execution_update"):
     tool_name: str
     args: Json
     partial_result: ToolOutput
+    parent_tool_call_id: str | UnsetType = UNSET
 
 
 class ToolExecutionEnd(Record, tag="tool_execution_end"):
@@ -116,6 +130,14 @@ class ToolExecutionEnd(Record, tag="tool_execution_end"):
     tool_name: str
     result: ToolOutput
     is_error: bool
+    duration_ms: int | UnsetType = UNSET
+    """Absent if the tool never ran."""
+    parent_tool_call_id: str | UnsetType = UNSET
+
+
+def is_nested(event: object) -> bool:
+    """Whether an event belongs to a call that a tool made; the model and the user see the tool."""
+    return getattr(event, "parent_tool_call_id", UNSET) is not UNSET
 
 
 class QueueUpdate(Record, tag="queue_update"):
@@ -280,7 +302,7 @@ class RunState:
             case MessageEnd(message=AssistantMessage() as message):
                 self._answering = False
                 self.error = message.error_message or None
-            case ToolExecutionStart():
+            case ToolExecutionStart() if not is_nested(event):
                 self.open_calls.add(event.tool_call_id)
             case ToolExecutionEnd():
                 self.open_calls.discard(event.tool_call_id)

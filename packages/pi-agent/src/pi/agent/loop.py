@@ -211,7 +211,7 @@ class AgentRun:
                 prompts = () if inbox.steering else tuple(inbox.drain_follow_up())
             else:
                 break
-        await self._emit(AgentSettled())
+        await self._emit(AgentSettled(aborted=self._abort.requested))
         return decision
 
     async def _begin(self) -> None:

@@ -27,7 +27,15 @@ from pi.ai.events import (
     ThinkingStart,
     ToolCallDelta,
 )
-from pi.ai.messages import AssistantMessage, Interruption, SystemMessage, Text, Thinking, ToolCall
+from pi.ai.messages import (
+    AssistantMessage,
+    Interruption,
+    SystemMessage,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
 from pi.base.records import replace
@@ -133,7 +141,7 @@ class ResponseReader:
             response = await self._not_sent(request, "aborted", stop.reason)
             response.next = stop.next
             return response
-        response = await self._read_stream(self._send(request))
+        response = await self._read_stream(request)
         if response.message.stop_reason != "aborted" or response.next.claimed:
             await self._revise(response)
         if response.message.interrupt is UNSET:
@@ -156,7 +164,9 @@ class ResponseReader:
             raise Aborted
         return request
 
-    async def _read_stream(self, stream: EventStream) -> ModelResponse:
+    async def _read_stream(self, request: Request) -> ModelResponse:
+        started = self._clock.monotonic()
+        stream = self._send(request)
         cut: Interrupt | StopRun | None = None
         unseen: list[StreamEvent] = []
         async with aclosing(stream):
@@ -165,7 +175,11 @@ class ResponseReader:
                     await self._emit_events(stream, unseen)
                 except (Interrupt, StopRun) as reason:
                     cut = reason
-        message = await stream.result()
+        message = replace(
+            await stream.result(),
+            thinking_level=request.thinking,
+            duration_ms=round((self._clock.monotonic() - started) * 1000),
+        )
         if cut is not None:
             message = _as_emitted(message, (*unseen, *await stream.take()))
         if not self._open.started:
@@ -260,6 +274,7 @@ def failed_message(
         api=model.api,
         provider=model.provider,
         model=model.id,
+        usage=Usage(reasoning=0),
         stop_reason=reason,
         error_message=text,
         timestamp=now_ms,

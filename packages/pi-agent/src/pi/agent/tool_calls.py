@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeAlias
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pi.agent.events import (
     AgentEvent,
@@ -24,6 +24,7 @@ from pi.agent.events import (
     ToolExecutionUpdate,
     ToolOutput,
 )
+from pi.agent.nested_calls import NestedCallLog, current_log
 from pi.agent.policy import Abort, Aborted, Next, Policy, StopRun, ToolRefused, overriding
 from pi.agent.tools.effects import judging
 from pi.agent.tools.results import to_tool_result
@@ -131,6 +132,11 @@ class ToolBatch:
         self._running: dict[asyncio.Task[None], ToolCall] = {}
         self._all_done = asyncio.Event()
         self._results: dict[str, ToolResult] = {}
+        self._started: dict[str, float] = {}
+        """Start of the tools that have run, by call, in seconds of the monotonic clock."""
+        self._durations: dict[str, int] = {}
+        """Milliseconds of the tools that have ended."""
+        self._nested: dict[str, NestedCallLog] = {}
         self._busy: dict[str, EndSignal] = {}
         self.next = Next()
         """Decision of the calls: stop, if a policy ended the run."""
@@ -186,7 +192,7 @@ class ToolBatch:
         except ToolRefused as refusal:
             self._end(call, _error(refusal.message, terminate=refusal.terminate))
         except ToolFailed as error:
-            self._end(call, _error(error.message, details=error.details))
+            self._end(call, _failure(error))
         except StopRun as stop:
             self._end(call, _error(stop.reason))
             self._stop(stop)
@@ -282,6 +288,8 @@ class ToolBatch:
     async def _run_tool(self, work: ApprovedCall) -> ToolResult:
         original = work.original
         current_call.set(original.id)
+        self._nested[original.id] = nested = NestedCallLog(original.id, self._events.put)
+        current_log.set(nested)
         ended = False
 
         def update(partial_result: ToolResult) -> None:
@@ -296,23 +304,29 @@ class ToolBatch:
                     )
                 )
 
+        self._started[original.id] = started = self._clock.monotonic()
         try:
             ctx = ToolContext(original.id, update, model=self._model, abort=self._abort_run)
             return to_tool_result(await work.tool.run(work.arguments, ctx))
         except ToolFailed as error:
-            return _error(error.message, details=error.details)
+            return _failure(error)
         except (Exception, SystemExit) as error:  # a script run as a tool may exit
             log.info("tool %s failed", original.name, exc_info=True)
             return _error(str(error) or repr(error))
         finally:
             ended = True
+            current_log.set(None)  # policies that see the result make no calls of the tool
+            self._durations[original.id] = self._milliseconds_since(started)
 
     # Results --------------------------------------------------------------------------------------
 
     async def _apply_after_tool(self, call: ToolCall, result: ToolResult) -> ToolResult:
         for policy in self._after_tool:
+            content = result.content
             try:
                 result = await policy.after_tool(call, result)
+                if result.content != content:  # for example redacted: the JSON value is not
+                    result = replace(result, structured_content=UNSET)
             except StopRun as stop:
                 self._stop(stop)
             except asyncio.CancelledError:
@@ -335,11 +349,22 @@ class ToolBatch:
                 tool_name=call.name,
                 result=ToolOutput.of(result),
                 is_error=result.is_error,
+                duration_ms=self._duration(call),
             )
         )
 
+    def _duration(self, call: ToolCall) -> int | UnsetType:
+        """Return how long the tool ran; unset if it never ran."""
+        if call.id not in self._durations and call.id in self._started:  # it was abandoned
+            self._durations[call.id] = self._milliseconds_since(self._started[call.id])
+        return self._durations.get(call.id, UNSET)
+
+    def _milliseconds_since(self, started: float) -> int:
+        return round((self._clock.monotonic() - started) * 1000)
+
     def _message(self, call: ToolCall) -> ToolResultMessage:
         result = self._results[call.id]
+        nested = self._nested[call.id].calls() if call.id in self._nested else None
         return ToolResultMessage(
             tool_call_id=call.id,
             tool_name=call.name,
@@ -348,6 +373,8 @@ class ToolBatch:
             usage=result.usage,
             is_error=result.is_error,
             useless=True if result.useless and not result.is_error else UNSET,
+            duration_ms=self._duration(call),
+            nested_calls=nested or UNSET,
             timestamp=self._clock.now_ms(),
         )
 
@@ -374,6 +401,16 @@ def _invalid_arguments(call: ToolCall, answer: AssistantMessage) -> str:
                 return f"The arguments of {call.name} are refused: {reason}."
             return f"The arguments of {call.name} are not valid JSON: {details.get('text', '')}"
     return ""
+
+
+def _failure(error: ToolFailed) -> ToolResult:
+    """Return the result of a failure; one with structured content needs no empty details."""
+    structured = error.structured_content
+    if structured is UNSET:
+        return _error(error.message, details=error.details)
+    return ToolResult.of(
+        error.message, is_error=True, details=error.details, structured_content=structured
+    )
 
 
 def _error(text: str, *, details: Any = UNSET, terminate: bool = False) -> ToolResult:

@@ -95,7 +95,7 @@ class Usage(Record):
     cache_write_1h: int | UnsetType = field(default=UNSET, name="cacheWrite1h")
     """The part of ``cache_write`` that is kept for an hour."""
     reasoning: int | UnsetType = UNSET
-    """The part of ``output`` that was thinking."""
+    """The part of ``output`` that was thinking; 0 in an answer whose provider reports none."""
     total_tokens: int = 0
     cost: Cost = Cost()
 
@@ -143,6 +143,8 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
     """The model that responded, if it is not the requested one."""
     response_id: str | UnsetType = UNSET
     provider_thinking_level: str | UnsetType = UNSET
+    thinking_level: str | UnsetType = UNSET
+    """The level that was requested; absent in messages of older versions."""
     diagnostics: tuple[Json, ...] | UnsetType = UNSET
     usage: Usage = Usage()
     stop_reason: StopReason = "stop"
@@ -152,6 +154,8 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
     end_turn: bool | UnsetType = UNSET
     interrupt: Interruption | UnsetType = UNSET
     """Set on a response that a policy interrupted; never sent to a model."""
+    duration_ms: int | UnsetType = UNSET
+    """From the request to the end of the response."""
     timestamp: int = 0
 
     @property
@@ -165,6 +169,30 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
         return "".join(block.text for block in self.content if isinstance(block, Text))
 
 
+class NestedCall(Record):
+    """A call that a tool made while it ran."""
+
+    id: str
+    """The id of the outer call, a slash, and a number from 1."""
+    name: str
+    arguments: Json | UnsetType = UNSET
+    """Absent if they are too long."""
+    arguments_bytes: int | UnsetType = UNSET
+    """The size of absent arguments."""
+    status: Literal["ok", "error", "unfinished"] = "unfinished"
+    duration_ms: int | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    """The beginning of the error."""
+
+
+class NestedCalls(Record):
+    """The calls that a tool made while it ran."""
+
+    calls: tuple[NestedCall, ...]
+    complete: bool
+    """Whether all of them are listed."""
+
+
 class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
     """The result of a tool call."""
 
@@ -176,6 +204,9 @@ class ToolResultMessage(Record, tag_field="role", tag="toolResult"):
     is_error: bool = False
     useless: bool | UnsetType = UNSET
     """The result is not worth keeping in the context; never sent to a model."""
+    duration_ms: int | UnsetType = UNSET
+    """Absent if the tool never ran."""
+    nested_calls: NestedCalls | UnsetType = UNSET
     timestamp: int = 0
 
     @property

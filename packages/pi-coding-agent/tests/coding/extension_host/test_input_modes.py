@@ -71,15 +71,13 @@ async def test_a_prefix_applies_to_user_input_but_not_to_messages_of_extensions(
 
     async with extension_session(tmp_path, extension, steps=(says("yes"),)) as hosted:
         accepted: list[str] = []
-        await hosted.session.prompts.prompt(
-            "$ 1", source="rpc", accepted=lambda: accepted.append("")
-        )
+        await hosted.session.prompts.prompt("$ 1", source="rpc", accepted=accepted.append)
         await hosted.session.prompts.steer("$ 2", source="rpc")
         await hosted.session.prompts.follow_up("$ 3", source="rpc")
         await apis[0].send_user_message("$ is a sign")
         await hosted.session.runs.settled()
 
-        assert (story, accepted, received) == (["1", "2", "3"], [""], ["$ is a sign"])
+        assert (story, accepted, received) == (["1", "2", "3"], ["handled"], ["$ is a sign"])
         assert [point.text for point in hosted.session.info.fork_points()] == ["$ is a sign"]
 
 

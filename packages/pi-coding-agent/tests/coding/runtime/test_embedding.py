@@ -421,7 +421,7 @@ async def test_a_resumed_session_reports_a_missing_model(tmp_path: Path) -> None
     await created.session.dispose()
 
     assert created.model_fallback_message is not None
-    assert "faux/old" in created.model_fallback_message
+    assert 'Model "old" not found for provider "faux"' in created.model_fallback_message
 
 
 async def test_a_session_can_be_forked_replaced_and_resumed(tmp_path: Path) -> None:

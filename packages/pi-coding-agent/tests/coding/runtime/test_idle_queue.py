@@ -141,7 +141,7 @@ async def test_no_queued_action_runs_between_an_accepted_prompt_and_its_run(tmp_
     order: list[str] = []
     act = Noted(order)
 
-    async def accepted() -> None:
+    async def accepted(disposition: str) -> None:
         waiting.add(act)
         for _ in range(10):
             await asyncio.sleep(0)

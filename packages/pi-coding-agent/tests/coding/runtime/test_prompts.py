@@ -65,10 +65,10 @@ async def test_a_prompt_is_accepted_before_its_run_starts(tmp_path: Path) -> Non
     session = await fixture.open()
     order: list[str] = []
     session.subscribe(lambda event: order.append(type(event).__name__))
-    await session.prompts.prompt("hi", accepted=lambda: order.append("accepted"))
+    await session.prompts.prompt("hi", accepted=order.append)
     await session.close()
 
-    assert order[:2] == ["accepted", "AgentStart"]
+    assert order[:2] == ["started", "AgentStart"]
 
 
 async def test_a_prompt_during_a_run_is_queued_or_refused(tmp_path: Path) -> None:

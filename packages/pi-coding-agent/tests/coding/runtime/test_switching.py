@@ -83,7 +83,7 @@ async def test_a_prompt_prepared_before_a_replacement_is_sent_to_the_new_session
 
     fixture.bus.subscribe(SessionShutdownEvent, begin)
 
-    async def replace_session() -> None:
+    async def replace_session(disposition: str) -> None:
         replaced.append(asyncio.create_task(session.sessions.new()))
         await begun.wait()
 

@@ -56,8 +56,8 @@ async def test_queued_messages_can_be_cleared(tmp_path: Path) -> None:
     ]
 
     assert await carried_out(SessionFixture(tmp_path), *commands) == [
-        UNSET,
-        UNSET,
+        {"disposition": "queued"},
+        {"disposition": "queued"},
         {"steering": ("a",), "followUp": ("b",)},
     ]
 

@@ -42,6 +42,7 @@ async def test_a_client_can_start_pi_through_node_prompt_and_stop_it(
         "type": "response",
         "command": "prompt",
         "success": True,
+        "data": {"disposition": "started"},
     }
     assert seen["text"]["data"] == {"text": "hello"}
     assert [event["type"] for event in seen["events"]][-1] == "agent_settled"

@@ -142,7 +142,13 @@ async def test_a_prompt_is_answered_once_before_its_run_begins(tmp_path: Path) -
 
     assert talk.kinds[:2] == ["prompt", "agent_start"]
     assert talk.kinds.count("prompt") == 1
-    assert talk.records[0] == {"id": 1, "type": "response", "command": "prompt", "success": True}
+    assert talk.records[0] == {
+        "id": 1,
+        "type": "response",
+        "command": "prompt",
+        "success": True,
+        "data": {"disposition": "started"},
+    }
     await session.close()
 
 

@@ -28,6 +28,8 @@ class ToolResult(Record):
 
     content: tuple[Text | Image, ...] = ()
     details: Any | UnsetType = UNSET
+    structured_content: Any | UnsetType = UNSET
+    """The result as a JSON value, for programs; not stored, and not sent to the model."""
     usage: Usage | UnsetType = UNSET
     """Usage of models that the tool called itself."""
     is_error: bool = False
@@ -45,9 +47,13 @@ class ToolResult(Record):
 class ToolFailed(PiError):
     """A failure that the model can act on; the message is sent to it as an error result."""
 
-    def __init__(self, message: str, *, details: Any = UNSET) -> None:
+    def __init__(
+        self, message: str, *, details: Any = UNSET, structured_content: Any = UNSET
+    ) -> None:
         super().__init__(message)
         self.details = details
+        self.structured_content = structured_content
+        """The failure as a JSON value, for programs."""
 
 
 class ToolContext(Record, kw_only=False):

@@ -74,6 +74,7 @@ def priced(
     total = cost.input + cost.output + cost.cache_read + cost.cache_write
     return replace(
         usage,
+        reasoning=usage.reasoning or 0,
         total_tokens=usage.total_tokens
         or usage.input + usage.output + usage.cache_read + usage.cache_write,
         cost=replace(

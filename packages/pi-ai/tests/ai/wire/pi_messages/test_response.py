@@ -184,7 +184,7 @@ def test_the_done_event_contains_the_usage_and_the_charge_of_the_server() -> Non
 
 @pytest.mark.parametrize("usage", [None, "odd", {"input": "many"}, []])
 def test_invalid_usage_is_ignored(usage: Any) -> None:
-    assert Answer().feed({**DONE, "usage": usage}).message.usage == Usage()
+    assert Answer().feed({**DONE, "usage": usage}).message.usage == Usage(reasoning=0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.ai.providers.discovered import DiscoveredProvider
-from pi.base.records import Record
+from pi.base.records import Record, replace
 
 LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
 
@@ -192,6 +192,8 @@ class ModelRegistry:
         self._offline = offline
         self._reload_models = reload
         self._resolvers: tuple[Resolver, ...] = ()
+        self._custom: dict[tuple[str, str], Model] = {}
+        """Models of ids that their provider does not list, by provider and id."""
         self.unlisted: dict[str, ProviderError] = {}
         """Why providers with credentials did not list their models at the last attempt."""
 
@@ -290,7 +292,40 @@ class ModelRegistry:
 
     def find(self, provider: str, model_id: str) -> Model | None:
         """Return the model with exactly that name, or ``None``."""
-        return self.models.get_model(provider, model_id)
+        listed = self.models.get_model(provider, model_id)
+        return self._custom.get((provider, model_id)) if listed is None else listed
+
+    def is_custom(self, model: Model) -> bool:
+        """Whether ``model`` was made by ``custom``, and its provider still does not list it."""
+        name = (model.provider, model.id)
+        return name in self._custom and self.models.get_model(*name) is None
+
+    def custom(self, provider: str, model_id: str) -> Model | None:
+        """Return a copy of the default model of ``provider`` with an id that it does not list.
+
+        New models are thus usable before a catalog has them. ``None`` if the provider has no
+        models, or if it is part of pi and has no others.
+        """
+        default = self.default_of(provider)
+        if default is None or not model_id or provider in self._fallbacks():
+            return None
+        model = replace(default, id=model_id, name=model_id)
+        self._custom[provider, model_id] = model
+        return model
+
+    def resolve_custom(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
+        """Return the custom model of ``provider/id``, or of an id of ``provider``, with its level.
+
+        ``None`` if the pattern names no provider with models.
+        """
+        if provider is None:
+            provider, _, pattern = pattern.partition("/")
+        else:
+            pattern = pattern.removeprefix(f"{provider}/")
+        name, _, level = pattern.rpartition(":")
+        thinking = level if name and level in LEVELS else None
+        model = self.custom(provider, name if thinking else pattern)
+        return ResolvedModel(model=model, thinking=thinking) if model else None  # type: ignore[arg-type]
 
     def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
         """Return the model that ``pattern`` matches, or ``None``."""

@@ -89,10 +89,9 @@ async def find_starting_model(
         await registry.discover_local()
         await _choose_named(preferences, registry)
     try:
-        return starting_model(preferences, registry)
+        return starting_model(preferences, registry, is_discovered=False)
     except UnknownModel:
-        if not await registry.discover_local() and not registry.unlisted:
-            raise
+        await registry.discover_local()
         await _choose_named(preferences, registry)
         return starting_model(preferences, registry)
 
@@ -109,14 +108,17 @@ async def _choose_named(preferences: ModelPreferences, registry: ModelRegistry) 
             await registry.choose_server(model)
 
 
-def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> StartingModel:
+def starting_model(
+    preferences: ModelPreferences, registry: ModelRegistry, *, is_discovered: bool = True
+) -> StartingModel:
     """Return the first of: command line, session, scope, settings, any provider with credentials.
 
-    Raises ``UnknownModel`` for an unknown name on the command line, ``ServerNotChosen`` if its
-    local server has another owner than when it was chosen.
+    Raises ``UnknownModel`` for an unknown name on the command line, unless it is an id of a known
+    provider, and ``ServerNotChosen`` if its local server has another owner than when it was chosen.
+    ``is_discovered`` is whether providers with dynamic model lists were queried.
     """
     scope = registry.scope(preferences.scope)
-    chosen = _explicit_choice(preferences, registry)
+    chosen = _explicit_choice(preferences, registry, is_discovered=is_discovered)
     note = ""
     if chosen is None and preferences.session is not None:
         chosen, note = _restore(preferences.session, registry)
@@ -136,8 +138,7 @@ def starting_model(preferences: ModelPreferences, registry: ModelRegistry) -> St
         if note:
             note += " Choose another one with /model or --model."
         return StartingModel(model=None, thinking=thinking, scope=scope, note=note)
-    if note:
-        note = f"{note} Using {full_name(chosen.model)}."
+    note = _note_about(chosen.model, note, registry)
     level = preferences.thinking or chosen.thinking or _default_level(preferences, chosen.model)
     thinking = clamp_level(chosen.model, level)
     return StartingModel(model=chosen.model, thinking=thinking, scope=scope, note=note)
@@ -147,8 +148,20 @@ def _default_level(preferences: ModelPreferences, model: Model) -> ThinkingLevel
     return preferences.model_thinking.get(full_name(model), preferences.default_thinking)
 
 
+def _note_about(model: Model, note: str, registry: ModelRegistry) -> str:
+    """Return ``note`` with the model that is used, and whether its provider lists it."""
+    if note:
+        note = f"{note} Using {full_name(model)}."
+    if not registry.is_custom(model):
+        return note
+    listed = [other.id for other in registry.models.get_models(model.provider)]
+    unknown = f'Warning: Model "{model.id}" not found for provider "{model.provider}".'
+    warning = f"{unknown} Using custom model id. {_suggest(model.id, listed)}".rstrip()
+    return f"{warning} {note}".rstrip()
+
+
 def _explicit_choice(
-    preferences: ModelPreferences, registry: ModelRegistry
+    preferences: ModelPreferences, registry: ModelRegistry, *, is_discovered: bool
 ) -> ResolvedModel | None:
     if preferences.model is not None:
         return ResolvedModel(model=preferences.model)
@@ -161,6 +174,9 @@ def _explicit_choice(
         )
     if preferences.pattern is not None:
         choice = registry.resolve(preferences.pattern, preferences.provider)
+        owner = preferences.provider or preferences.pattern.partition("/")[0]
+        if choice is None and (is_discovered or owner not in registry.discoverable()):
+            choice = registry.resolve_custom(preferences.pattern, preferences.provider)
         if choice is None:
             names = [full_name(model) for model in registry.get_all()]
             raise UnknownModel(
@@ -195,7 +211,7 @@ def _describe_refusal(provider: str | None, registry: ModelRegistry) -> str:
 
 def _restore(name: tuple[str, str], registry: ModelRegistry) -> tuple[ResolvedModel | None, str]:
     """Return the model of a resumed session, or why it cannot be used."""
-    model = registry.find(*name)
+    model = registry.find(*name) or registry.custom(*name)
     if model is not None and (refused := _describe_refusal(model.provider, registry)):
         return None, refused
     if model is None:
@@ -214,7 +230,8 @@ def _by_default(preferences: ModelPreferences, registry: ModelRegistry) -> Itera
             yield choice
     provider, model_id = preferences.default
     if provider and registry.is_usable(provider):
-        saved = registry.find(provider, model_id) if model_id else registry.default_of(provider)
+        saved = registry.find(provider, model_id) if model_id else None
+        saved = saved or registry.default_of(provider)
         if saved is not None:
             yield ResolvedModel(model=saved)
     elif (

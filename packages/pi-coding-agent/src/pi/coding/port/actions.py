@@ -17,6 +17,7 @@ from pi.ai.messages import Image, Json, SystemMessage
 from pi.coding.compaction.events import CompactionResult
 from pi.coding.port.results import (
     Account,
+    Disposition,
     Forked,
     InputSource,
     Navigated,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:  # for annotations only: this module is imported at start-up
     from pi.coding.prompt import PromptParts
 
 
-Accepted: TypeAlias = Callable[[], Awaitable[None] | None]
-"""Called once a prompt is accepted, before the run starts."""
+Accepted: TypeAlias = Callable[[Disposition], Awaitable[None] | None]
+"""Called once a prompt is accepted, before the run starts, with what becomes of it."""
 
 Fill: TypeAlias = Callable[[MissingValues], Awaitable[Mapping[str, str] | None]]
 """Returns values for the missing variables of a template; ``None`` if the user cancelled."""
@@ -74,14 +75,16 @@ class PromptPort(Protocol):
 
     async def steer(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message after the tools of the current turn."""
+    ) -> Disposition:
+        """Deliver a message after the tools of the current turn; ``handled`` by an extension, or
+        ``queued``.
+        """
         ...
 
     async def follow_up(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message when the agent would stop."""
+    ) -> Disposition:
+        """Deliver a message when the agent would stop; returns the same as ``steer``."""
         ...
 
     def system_message(self) -> SystemMessage:

@@ -79,6 +79,10 @@ class InfoPort(Protocol):
         """Return the messages of the model's context."""
         ...
 
+    def messages_json(self) -> Sequence[Any]:
+        """Return the same messages for clients: as they are in the file, with unknown fields."""
+        ...
+
     def transcript(
         self,
         most: int,

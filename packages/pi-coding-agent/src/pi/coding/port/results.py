@@ -52,6 +52,8 @@ class NoModel(PiError):
 
 InputSource: TypeAlias = Literal["interactive", "rpc", "extension"]
 Streaming: TypeAlias = Literal["steer", "followUp"]
+Disposition: TypeAlias = Literal["handled", "queued", "started"]
+"""What became of a prompt: handled by a command or an extension, queued, or a run was started."""
 
 
 SUBMIT_TOOL = "yield"

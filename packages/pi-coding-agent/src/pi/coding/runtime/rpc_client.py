@@ -284,15 +284,17 @@ class RpcClient:
         self._expecting = True  # before sending: the run may end before the response arrives
         extra = {} if streaming is None else {"streamingBehavior": streaming}
         try:
-            await self.request("prompt", message=message, images=images, **extra)
+            answer = await self.request("prompt", message=message, images=images, **extra)
         except BaseException:
             self._expecting = False
             raise
+        if isinstance(answer, dict) and answer.get("disposition") == "handled":
+            self._expecting = False
 
     async def wait_for_idle(self) -> None:
         """Wait until the run of the last prompt has ended.
 
-        A command of an extension starts no run: do not wait after one.
+        Returns at once if the prompt was handled by a command of an extension.
         """
         if self._expecting or self._running:
             settled = self._process.promise()

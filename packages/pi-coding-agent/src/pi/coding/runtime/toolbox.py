@@ -301,23 +301,29 @@ async def call_tool(
 ) -> ToolResult:
     """Run one call to its end. ``update`` is called with intermediate results.
 
-    The call is not part of the conversation, so it has no public events. Raises ``StopRun`` if a
-    policy ends the run.
+    A call that a tool makes while it runs is recorded in that tool's result, and its events are
+    public. Any other call is not part of the conversation. Raises ``StopRun`` if a policy ends the
+    run.
     """
     # lazy: few extensions call tools
     from secrets import token_hex
 
+    from pi.agent.nested_calls import current_log
     from pi.agent.tool_calls import ToolBatch
 
+    parent = current_log.get()
     depth = _depth.get()
     if depth >= MAX_DEPTH:
         raise ToolFailed(
             f"{caller} called {tool.name} inside {MAX_DEPTH} other calls of extensions."
             " A handler of tool_call probably calls a tool for its own calls."
         )
-    call = ToolCall(id=f"extension:{caller}:{token_hex(6)}", name=tool.name, arguments=arguments)
+    id = parent.new_id() if parent else f"extension:{caller}:{token_hex(6)}"
+    call = ToolCall(id=id, name=tool.name, arguments=arguments)
 
     async def emit(event: AgentEvent) -> None:
+        if parent is not None:
+            parent.handle(event)
         if update is not None and isinstance(event, ToolExecutionUpdate):
             partial = event.partial_result
             update(ToolResult(content=partial.content, details=partial.details))

@@ -99,6 +99,28 @@ def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> li
         return _visible_messages(log, log.tree.path(log.leaf if leaf is ... else leaf))
 
 
+def messages_json(log: SessionLog) -> list[Any]:
+    """Return the messages of ``shown_messages`` as they are in the file, with unknown fields.
+
+    Messages that are not in the file as they are, such as summaries, are records.
+    """
+    with _gc_disabled():
+        return [
+            message if position is None else _stored_message(log, position, message)
+            for message, position in _located_messages(log, log.tree.path(log.leaf))
+        ]
+
+
+def _stored_message(log: SessionLog, position: int, message: SessionMessage) -> Any:
+    """Return the message of an entry as it is in the file, with the content of ``message``."""
+    stored = log.json(position).get("message")
+    if not isinstance(stored, dict):
+        return message  # entries of other types have their fields elsewhere
+    if message_of(log.at(position)) == message:
+        return stored
+    return stored | {"content": msgspec.to_builtins(getattr(message, "content", None))}
+
+
 def message_of(entry: Entry) -> SessionMessage | None:
     """Return the message of an entry, if it has one."""
     match entry:
@@ -153,20 +175,28 @@ def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
 
 
 def _visible_messages(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
+    return [message for message, _ in _located_messages(log, path)]
+
+
+def _located_messages(
+    log: SessionLog, path: Sequence[int]
+) -> Iterator[tuple[SessionMessage, int | None]]:
+    """Yield the visible messages, each with the position of its entry, if it has one of its own."""
     edits = edits_on(log, path)
     boundary, compaction = latest_compaction(log, path)
-    messages: list[SessionMessage] = []
     if compaction is not None:
         if compaction.system_message is not UNSET:
-            messages.append(compaction.system_message)
-        messages.append(compaction_message(compaction))
+            yield compaction.system_message, None
+        yield compaction_message(compaction), None
         if (native := replayed(compaction)) is not None:
-            messages.append(native)
-        kept_messages = _edited_messages(log, path[first_kept(log, path) : boundary], edits)
-        # The compaction's own system message combines these.
-        messages += [message for message in kept_messages if not isinstance(message, SystemMessage)]
-    messages += _edited_messages(log, path[boundary + 1 :], edits)
-    return messages
+            yield native, None
+        for message, position in _edited_messages(
+            log, path[first_kept(log, path) : boundary], edits
+        ):
+            # The compaction's own system message combines these.
+            if not isinstance(message, SystemMessage):
+                yield message, position
+    yield from _edited_messages(log, path[boundary + 1 :], edits)
 
 
 def _latest_entries(log: SessionLog, *types: str) -> Iterator[Entry]:
@@ -251,10 +281,10 @@ def first_kept(log: SessionLog, path: Sequence[int]) -> int:
 
 def _edited_messages(
     log: SessionLog, path: Sequence[int], edits: Edits
-) -> Iterator[SessionMessage]:
+) -> Iterator[tuple[SessionMessage, int]]:
     for position in path:
         if (message := message_as_edited(log.at(position), edits)) is not None:
-            yield message
+            yield message, position
 
 
 def message_as_edited(entry: Entry, edits: Edits) -> SessionMessage | None:

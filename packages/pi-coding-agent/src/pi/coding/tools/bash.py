@@ -44,6 +44,8 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
     async def bash(params: BashParams, ctx: ToolContext) -> ToolResult:
         timeout = validate_timeout(params.timeout)
         output = shell.new_output()
+        clock = asyncio.get_running_loop().time
+        started = clock()
         async with Progress(ctx.update, output) as progress:
             try:
                 end = await shell.run(
@@ -59,7 +61,7 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
                 # Not re-raised: the batch that cancelled this call turns the failure into a
                 # result, so that the output so far is not lost.
                 raise ToolFailed(output_with_reason(output.written(), "Command aborted")) from None
-        return command_result(end, output.written(), timeout=timeout)
+        return command_result(end, output.written(), timeout=timeout, seconds=clock() - started)
 
     return make_tool(
         name="bash",
@@ -73,15 +75,35 @@ def bash_tool(shell: LocalShell, *, variables: Callable[[], Mapping[str, str]] =
     )
 
 
-def command_result(end: Ended, written: Written, *, timeout: float | None) -> ToolResult:
-    """Return the result of an ended command. Raises ``ToolFailed`` if it failed or timed out."""
+def command_result(
+    end: Ended, written: Written, *, timeout: float | None, seconds: float
+) -> ToolResult:
+    """Return the result of a command that ran for ``seconds``.
+
+    Raises ``ToolFailed`` if it failed or timed out.
+    """
     if end.timed_out:
         remark = f"Command timed out after {timeout:g} seconds"
         raise ToolFailed(output_with_reason(written, remark))
     text = bash_result_text(written) or NO_OUTPUT
+    details = output_details(written) or UNSET
+    structured = structured_output(end, written, seconds=seconds)
     if end.exit_code != 0:
-        raise ToolFailed(f"{text}\n\nCommand exited with code {end.exit_code}")
-    return ToolResult.of(text, details=output_details(written) or UNSET)
+        failure = f"{text}\n\nCommand exited with code {end.exit_code}"
+        raise ToolFailed(failure, details=details, structured_content=structured)
+    return ToolResult.of(text, details=details, structured_content=structured)
+
+
+def structured_output(end: Ended, written: Written, *, seconds: float) -> Json:
+    """Return the result of a command as a JSON value, for programs."""
+    path = written.full_output_path
+    return {
+        "output": written.tail.content,
+        "truncated": written.tail.truncated,
+        "exit_code": end.exit_code,
+        "wall_time_seconds": round(seconds, 3),
+        **({"full_output_path": path} if path else {}),
+    }
 
 
 def validate_timeout(timeout: float | UnsetType) -> float | None:

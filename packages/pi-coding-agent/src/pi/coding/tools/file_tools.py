@@ -137,7 +137,15 @@ def _describe_failure(error: OSError | ValueError, path: Path) -> str:
 
 def _image_result(image: PreparedImage) -> ToolResult:
     text = Text(text="\n".join([f"Read image file [{image.mime}]", *image.notes]))
-    return ToolResult(content=(text, image.image) if image.image else (text,))
+    if image.image is None:
+        return ToolResult(content=(text,))
+    structured = {
+        "type": "image",
+        "data": image.image.data,
+        "mimeType": image.mime,
+        "note": text.text,
+    }
+    return ToolResult(content=(text, image.image), structured_content=structured)
 
 
 def _text_result(window: Window, params: ReadParams, skip: int, path: Path) -> ToolResult:
@@ -155,19 +163,23 @@ def _text_result(window: Window, params: ReadParams, skip: int, path: Path) -> T
             f"{size_text(MAX_BYTES)} limit. "
             f"Use bash: sed -n '{skip + 1}p' {name} | head -c {MAX_BYTES}]"
         )
-        return ToolResult.of(notice, details=_details(cut.as_json()))
+        return _shown(notice, details=_details(cut.as_json()))
     if cut.truncated:
         why = f" ({size_text(MAX_BYTES)} limit)" if cut.truncated_by == "bytes" else ""
         summary = f"Showing lines {skip + 1}-{last} of {total}{why}."
         notice = f"[{summary} Use offset={last + 1} to continue.]"
-        return ToolResult.of(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
+        return _shown(f"{cut.content}\n\n{notice}", details=_details(cut.as_json()))
     limit = _limit(params)
     if limit is not None and (remaining := window.total - skip - limit) > 0:
         more = f"{remaining}" if window.exact else f"More than {remaining}"
         next_line = skip + limit + 1
         notice = f"[{more} more lines in file. Use offset={next_line} to continue.]"
-        return ToolResult.of(f"{cut.content}\n\n{notice}")
-    return ToolResult.of(cut.content)
+        return _shown(f"{cut.content}\n\n{notice}")
+    return _shown(cut.content)
+
+
+def _shown(text: str, *, details: Json | UnsetType = UNSET) -> ToolResult:
+    return ToolResult.of(text, details=details, structured_content=text)
 
 
 def _quote(word: str) -> str:

@@ -124,6 +124,8 @@ class EditorBridge:
             return await inner(params, ctx)
         self._show_terminal(ctx.call_id, terminal)
         output = Output(lambda: None)
+        clock = asyncio.get_running_loop().time
+        started = clock()
         try:
             ended = await self._wait(terminal, timeout, output)
         except asyncio.CancelledError:
@@ -131,7 +133,7 @@ class EditorBridge:
             raise ToolFailed(output_with_reason(output.written(), "Command aborted")) from None
         finally:
             await _finish(self._ask("terminal/release", {"terminalId": terminal}))
-        return command_result(ended, output.written(), timeout=timeout)
+        return command_result(ended, output.written(), timeout=timeout, seconds=clock() - started)
 
     async def _terminal_request(self, pi: ExtensionAPI, command: str) -> Json:
         assert self._session is not None

@@ -17,6 +17,7 @@ from pi.agent.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    is_nested,
 )
 from pi.agent.policy import Policy
 from pi.ai.events import TextDelta, ThinkingDelta, ToolCallEnd, ToolCallStart
@@ -282,7 +283,7 @@ class AcpSession:
 
     def _on_event(self, event: Any) -> Awaitable[None] | None:
         handle = self._handlers.get(type(event))
-        return None if handle is None else handle(event)
+        return None if handle is None or is_nested(event) else handle(event)
 
     def _on_message_update(self, event: MessageUpdate) -> Awaitable[None] | None:
         return self._on_delta(event.assistant_message_event)

@@ -200,7 +200,7 @@ class PromptSender:
                 "".join(attachment.text for attachment in attached) + self._command_prompt(text),
                 (*images, *(image for attachment in attached for image in attachment.images)),
                 streaming=streaming,
-                accepted=release,
+                accepted=lambda disposition: release(),
                 fill=self._fill,
                 check=lambda text: self._check_command(port, text),
             )

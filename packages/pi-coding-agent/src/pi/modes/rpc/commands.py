@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from pi.ai.models.model import without_credentials
 from pi.base.records import replace
-from pi.coding.session.entries import CompactionSummaryMessage, SessionMessage
+from pi.coding.session.entries import CompactionSummaryMessage
 from pi.coding.settings.values import InterruptMode
 from pi.modes.rpc.protocol import Request
 
@@ -48,14 +48,14 @@ def _command(*names: str) -> Callable[[Handler], Handler]:
 
 @_command("steer")
 async def _steer(port: SessionPort, request: Request) -> Any:
-    await port.prompts.steer(request.text("message"), request.images(), source="rpc")
-    return UNSET
+    text, images = request.text("message"), request.images()
+    return {"disposition": await port.prompts.steer(text, images, source="rpc")}
 
 
 @_command("follow_up")
 async def _follow_up(port: SessionPort, request: Request) -> Any:
-    await port.prompts.follow_up(request.text("message"), request.images(), source="rpc")
-    return UNSET
+    text, images = request.text("message"), request.images()
+    return {"disposition": await port.prompts.follow_up(text, images, source="rpc")}
 
 
 @_command("abort")
@@ -218,7 +218,7 @@ async def _state(port: SessionPort, request: Request) -> Any:
     return state
 
 
-def _without_pictures(message: SessionMessage) -> SessionMessage:
+def _without_pictures(message: Any) -> Any:
     """Remove the pictures that a compaction sends to the model: they would be megabytes."""
     if isinstance(message, CompactionSummaryMessage):
         return replace(message, content=UNSET)
@@ -227,7 +227,7 @@ def _without_pictures(message: SessionMessage) -> SessionMessage:
 
 @_command("get_messages")
 async def _messages(port: SessionPort, request: Request) -> Any:
-    return {"messages": [_without_pictures(message) for message in port.info.messages()]}
+    return {"messages": [_without_pictures(message) for message in port.info.messages_json()]}
 
 
 @_command("get_session_stats")

@@ -22,7 +22,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.extension_host.open_dialogs import as_options
 from pi.coding.port.drawing import Lines
-from pi.coding.port.results import NoModel
+from pi.coding.port.results import Disposition, NoModel
 from pi.coding.port.ui import (
     PLACEMENTS,
     EditorStyle,
@@ -180,12 +180,12 @@ class RpcServer:
         """Answers when the prompt is accepted, before the run starts."""
         answered = False
 
-        def accepted() -> None:
+        def accepted(disposition: Disposition) -> None:
             nonlocal answered
             answered = True
             if (task := asyncio.current_task()) in self._unanswered:
                 self._unanswered[task] = True
-            self._answer(request)
+            self._answer(request, data={"disposition": disposition})
 
         streaming = request.optional_text("streamingBehavior")
         if streaming not in (None, "steer", "followUp"):

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +20,7 @@ from pi.coding.extension_host.events.session import SessionInfoChanged
 from pi.coding.port.results import Command, ForkPoint, SessionState
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import CompactionControl
+from pi.coding.session.context import messages_json
 from pi.coding.session.display import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
@@ -252,6 +254,10 @@ class SessionQueries:
     def messages(self) -> Sequence[SessionMessage]:
         """Return the messages of the model's context, including system messages."""
         return self._core.conversation.messages()
+
+    def messages_json(self) -> Sequence[Any]:
+        """Return the same messages for clients: as they are in the file, with unknown fields."""
+        return messages_json(self._core.log)
 
     def transcript(
         self,

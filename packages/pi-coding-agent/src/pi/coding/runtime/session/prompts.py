@@ -22,7 +22,7 @@ from pi.base.errors import PiError
 from pi.base.tasks import Notifier, off_loop
 from pi.coding.extension_host.events.session import InputEvent
 from pi.coding.models.registry import full_name
-from pi.coding.port.results import InputSource, NoModel, Queues, Streaming
+from pi.coding.port.results import Disposition, InputSource, NoModel, Queues, Streaming
 from pi.coding.prompt import PromptParts, prompt_sections
 from pi.coding.resources.prompts import (
     MissingValues,
@@ -147,14 +147,15 @@ class PromptRunner:
         if source != "extension":
             await self.move_gate.passed()
         if source != "extension" and await self._handled_by_extension(text):
-            await _call(accepted)
+            await _call(accepted, "handled")
             await self._runs.settled()
             return None
         if core.remote is not None:
             if check is not None:  # the host does not expand what guests write
                 check(text)
+            disposition: Disposition = "queued" if core.remote.busy else "started"
             await core.remote.prompt(text, images, streaming=streaming)
-            await _call(accepted)
+            await _call(accepted, disposition)
             return None
         if source != "extension":  # a compaction that closed the gate may wait for an extension
             await self.gate.passed()
@@ -165,7 +166,7 @@ class PromptRunner:
             raise AgentBusy(BUSY.format(streaming=core.names.streaming))
         event = await core.bus.query(event)
         if event.handled:
-            await _call(accepted)
+            await _call(accepted, "handled")
             return None
         text = await self._fill(event.text, fill) if expand else event.text
         if check is not None and text == event.text:
@@ -173,7 +174,7 @@ class PromptRunner:
         message = await self._message(text, event.images, meta)
         if core.agent.is_running:
             await self._enqueue(message, streaming)
-            await _call(accepted)
+            await _call(accepted, "queued")
             return None
         async with self._model_of(event.text if expand else ""):
             return await self._run(message, accepted, streaming, is_held=source != "extension")
@@ -257,15 +258,15 @@ class PromptRunner:
 
     async def steer(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message after the tools of the current turn."""
-        await self._queue(text, images, source, "steer")
+    ) -> Disposition:
+        """Deliver a message after the tools of the current turn; returns what became of it."""
+        return await self._queue(text, images, source, "steer")
 
     async def follow_up(
         self, text: str, images: Sequence[Image] = (), *, source: InputSource = "interactive"
-    ) -> None:
-        """Deliver a message when the agent would stop."""
-        await self._queue(text, images, source, "followUp")
+    ) -> Disposition:
+        """Deliver a message when the agent would stop; returns what became of it."""
+        return await self._queue(text, images, source, "followUp")
 
     async def clear_queue(self) -> Queues:
         """Remove and return all queued messages."""
@@ -342,22 +343,24 @@ class PromptRunner:
 
     async def _queue(
         self, text: str, images: Sequence[Image], source: InputSource, streaming: Streaming
-    ) -> None:
+    ) -> Disposition:
         """Queue a message after input handlers, unless one of them handled it."""
         self._core.require_open()
         self._refuse_command(text)
         if source != "extension" and await self._extensions.handle_input(text):
-            return
+            return "handled"
         if self._core.remote is not None:
             await self._core.remote.prompt(text, images, streaming=streaming)
-            return
+            return "queued"
         question = InputEvent(
             text=text, images=tuple(images), source=source, streaming_behavior=streaming
         )
         event = await self._core.bus.query(question)
-        if not event.handled:
-            text = await self._fill(event.text, None)
-            await self._enqueue(await self._message(text, event.images), streaming)
+        if event.handled:
+            return "handled"
+        text = await self._fill(event.text, None)
+        await self._enqueue(await self._message(text, event.images), streaming)
+        return "queued"
 
     async def _run(
         self,
@@ -372,7 +375,7 @@ class PromptRunner:
             await self._check()
             await self.prepare()
             more = await self._ask_extensions(message)
-            await _call(accepted)
+            await _call(accepted, "started")
         if is_held:  # a gate may have been closed during the preparation
             await self.move_gate.passed()
             await self.gate.passed()
@@ -539,6 +542,6 @@ def how_to_log_in(names: OptionNames) -> str:
     )
 
 
-async def _call(accepted: Accepted | None) -> None:
-    if accepted is not None and (waiting := accepted()) is not None:
+async def _call(accepted: Accepted | None, disposition: Disposition) -> None:
+    if accepted is not None and (waiting := accepted(disposition)) is not None:
         await waiting

@@ -15,6 +15,7 @@ from pi.agent.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     TurnStart,
+    is_nested,
 )
 from pi.ai.events import TextDelta, ThinkingDelta, ToolCallStart
 from pi.base.clock import Clock
@@ -101,6 +102,8 @@ class Activity:
 
     def handle_event(self, event: object) -> None:
         """Handle a session event."""
+        if is_nested(event):
+            return
         match event:
             case MessageUpdate(assistant_message_event=change):
                 self._handle_change(change)

@@ -21,6 +21,7 @@ from pi.agent.events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    is_nested,
 )
 from pi.agent.response import ABORTED_EARLY
 from pi.ai.builder import ABORTED
@@ -111,7 +112,7 @@ class TranscriptBuilder:
                 self._begin(message)
             case MessageEnd(message=AssistantMessage() as message):
                 self._end_answer(message)
-            case ToolExecutionStart():
+            case ToolExecutionStart() if not is_nested(event):
                 self._call(event.tool_call_id, event.tool_name).run(event.args, now=self._now())
                 self._invalidate_call(event.tool_call_id)
             case ToolExecutionUpdate(tool_call_id=id, partial_result=output):
