@@ -123,7 +123,10 @@ async def test_commands_run_in_a_terminal_of_the_editor(tmp_path: Path) -> None:
         assert {"name": "PLAIN", "value": "seen"} in created["env"]
         assert "hidden" not in str(created)
         assert "ANTHROPIC_API_KEY" in created["args"]  # unset: the editor's own variables have it
-        assert updates[-1]["content"] == [{"type": "terminal", "terminalId": "t1"}]
+        assert updates[-1]["content"] == [
+            {"type": "terminal", "terminalId": "t1"},
+            {"type": "content", "content": {"type": "text", "text": "2 passed\n"}},
+        ]
         assert updates[-1]["status"] == "completed"
         assert terminals.done == ["release"]
 
@@ -156,7 +159,7 @@ async def test_cancel_kills_the_terminal(tmp_path: Path) -> None:
         )
         await editor.notify("session/cancel", sessionId=session)
 
-        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert (await editor.answer(prompt))["result"]["stopReason"] == "cancelled"
         assert terminals.done == ["kill", "release"]
 
 
@@ -212,7 +215,7 @@ async def test_cancel_while_a_permission_is_requested(tmp_path: Path) -> None:
         await editor.until(lambda: editor.requests)
         await editor.notify("session/cancel", sessionId=session)
 
-        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert (await editor.answer(prompt))["result"]["stopReason"] == "cancelled"
         assert editor.notifications == ["$/cancel_request"]
         assert not (editor.project / "new.txt").exists()
 
@@ -262,13 +265,19 @@ async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
         assert {"name": "questions", "description": "ask everything"}.items() <= next(
             command for command in commands if command["name"] == "questions"
         ).items()
-        assert answer["result"] == {"stopReason": "end_turn"}
+        assert answer["result"]["stopReason"] == "end_turn"
         if forms:
             assert editor.text() == "['two', ['b'], True, 'Ada', 'begin more', 'late']"
             notice = await editor.update("notice")
             assert (notice["severity"], notice["title"]) == ("warning", "noted")
         else:
-            assert editor.text() == "noted\n['one', None, True, None, None, 'late']"
+            assert editor.text() == "['one', None, True, None, None, 'late']"
+            notices = [
+                update["_meta"]["pi"]["notice"]
+                for update in editor.updates
+                if "notice" in update.get("_meta", {}).get("pi", {})
+            ]
+            assert notices == [{"severity": "warning", "text": "noted"}]
 
 
 MCP_SERVER = """
@@ -314,6 +323,6 @@ async def test_compaction_is_a_command(tmp_path: Path) -> None:
         answer = await editor.prompt(session, "/compact")
 
         states = [update["status"] for update in editor.updates if "compactionId" in update]
-        assert answer["result"] == {"stopReason": "end_turn"}, answer
+        assert answer["result"]["stopReason"] == "end_turn", answer
         assert states == ["in_progress", "completed"]
         assert "Compacted" in editor.text()

@@ -38,7 +38,7 @@ async def test_a_session_from_initialize_to_the_answer(tmp_path: Path) -> None:
         assert about["protocolVersion"] == 1
         assert about["agentInfo"]["name"] == "pi"
         assert about["agentCapabilities"]["promptCapabilities"]["embeddedContext"]
-        assert answer["result"] == {"stopReason": "end_turn"}
+        assert answer["result"]["stopReason"] == "end_turn"
         assert editor.text() == "Hello"
         assert editor.text("agent_thought_chunk") == "Hm."
         assert (await editor.update("usage_update"))["size"] == 32000
@@ -181,7 +181,9 @@ async def test_tool_calls_are_shown_with_diffs_and_locations(tmp_path: Path) -> 
             "in_progress",
             "completed",
         ]
-        assert updates[-1]["content"] == [diff | texts]
+        changed, text = updates[-1]["content"]
+        assert changed == diff | texts
+        assert "a.txt" in text["content"]["text"]
         assert updates[-1]["locations"] == [{"path": path, "line": 2}]
         assert failed["status"] == "failed"
 
@@ -195,8 +197,8 @@ async def test_cancel_while_the_answer_streams(tmp_path: Path) -> None:
         await editor.notify("session/cancel", sessionId=session)
 
         assert busy["error"]["code"] == -32600
-        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
-        assert (await editor.prompt(session, "Go on"))["result"] == {"stopReason": "end_turn"}
+        assert (await editor.answer(prompt))["result"]["stopReason"] == "cancelled"
+        assert (await editor.prompt(session, "Go on"))["result"]["stopReason"] == "end_turn"
 
 
 @pytest.mark.full
@@ -208,7 +210,7 @@ async def test_cancel_request_ends_a_prompt_with_its_own_code(tmp_path: Path) ->
         await editor.notify("$/cancel_request", requestId=prompt)
 
         assert (await editor.answer(prompt))["error"]["code"] == -32800
-        assert (await editor.prompt(session, "Go on"))["result"] == {"stopReason": "end_turn"}
+        assert (await editor.prompt(session, "Go on"))["result"]["stopReason"] == "end_turn"
 
 
 @pytest.mark.full
@@ -219,7 +221,7 @@ async def test_cancel_while_a_tool_runs_leaves_no_process(tmp_path: Path) -> Non
         pid = await running_pid(editor)
         await editor.notify("session/cancel", sessionId=session)
 
-        assert (await editor.answer(prompt))["result"] == {"stopReason": "cancelled"}
+        assert (await editor.answer(prompt))["result"]["stopReason"] == "cancelled"
         assert not exists(pid)
 
 
@@ -244,14 +246,9 @@ async def running_pid(editor: Editor) -> int:
     """The process id that a running command prints."""
 
     def printed() -> list[str]:
-        contents = [update.get("content") for update in editor.updates if "toolCallId" in update]
-        texts = (
-            row["content"]["text"]
-            for rows in contents
-            for row in rows or ()
-            if row["type"] == "content"
-        )
-        return [text for text in texts if text.strip()]
+        metas = [update.get("_meta", {}).get("pi", {}) for update in editor.updates]
+        blocks = (block for meta in metas for block in meta.get("partial", {}).get("output", ()))
+        return [text for block in blocks if (text := block["content"]["text"]).strip()]
 
     await editor.until(printed)
     return int(printed()[0].split()[0])
@@ -268,9 +265,9 @@ async def test_two_sessions_at_once(tmp_path: Path) -> None:
         await editor.notify("session/cancel", sessionId=first)
 
         assert first != second
-        assert answer["result"] == {"stopReason": "end_turn"}
+        assert answer["result"]["stopReason"] == "end_turn"
         assert editor.text() == "onetwo"
-        assert (await editor.answer(hanging))["result"] == {"stopReason": "cancelled"}
+        assert (await editor.answer(hanging))["result"]["stopReason"] == "cancelled"
 
 
 @pytest.mark.full

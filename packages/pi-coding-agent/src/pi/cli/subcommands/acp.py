@@ -19,8 +19,8 @@ from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ, session_dir_from_settings
 from pi.coding.runtime.workspace import own_settings
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import SessionLocation, open_session
+from pi.coding.session.file_operations import fork_file
+from pi.coding.session.opening import open_session
 from pi.modes.acp.server import AcpServer
 from pi.modes.acp.session import OpenRequest, ReadySession
 from pi.modes.stdio import Output, read_chunks
@@ -94,7 +94,8 @@ class AcpSessions:
         )
         if request.session_id is not None:
             listed = await self._find(request.session_id)
-            overrides = replace(overrides, open_log=partial(_open, listed.path), reads_log=True)
+            open_log = partial(fork_file if request.forks else open_session, listed.path)
+            overrides = replace(overrides, open_log=open_log, reads_log=True)
         built = await assemble(request.cwd, self._machine, options, overrides)
         if built.note:
             print_error(built.note)
@@ -147,7 +148,3 @@ class AcpSessions:
         custom = session_dir_from_environ(self._machine, folder, self._session_dir)
         custom = custom or session_dir_from_settings(settings_here(self._machine, folder), folder)
         return SessionCatalog(self._machine.agent_dir, custom=custom)
-
-
-def _open(path: Path, location: SessionLocation) -> SessionLog:
-    return open_session(path, location)

@@ -35,9 +35,12 @@ CANCEL = "$/cancel_request"
 class RequestFailed(PiError):
     """An error response: one that is sent to the client, or one that it sent."""
 
-    def __init__(self, code: int, message: str, *, hint: str = "") -> None:
+    def __init__(
+        self, code: int, message: str, *, hint: str = "", data: Json | None = None
+    ) -> None:
         super().__init__(message, hint=hint)
         self.code = code
+        self.data = data
 
 
 class Connection:
@@ -179,7 +182,7 @@ class Connection:
         try:
             result = await self._handle(method, params)
         except RequestFailed as error:
-            self._fail(id, error.code, error.explain())
+            self._fail(id, error.code, error.explain(), error.data)
         except PiError as error:
             self._fail(id, INTERNAL_ERROR, error.explain())
         except asyncio.CancelledError:
@@ -192,8 +195,11 @@ class Connection:
         else:
             self._send({"jsonrpc": "2.0", "id": id, "result": result})
 
-    def _fail(self, id: str | int | None, code: int, message: str) -> None:
-        self._send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+    def _fail(
+        self, id: str | int | None, code: int, message: str, data: Json | None = None
+    ) -> None:
+        error: Json = {"code": code, "message": message} | ({"data": data} if data else {})
+        self._send({"jsonrpc": "2.0", "id": id, "error": error})
 
 
 def _params(message: Json) -> Json:

@@ -81,7 +81,7 @@ class AcpUI(ExtensionUI):
         client: Client,
         calls: OpenCalls,
         *,
-        shown_call: Callable[[ToolCall], Json],
+        described: Callable[[ToolCall], Json],
         notify: Callable[[str, NotifyKind], None],
         write: Callable[[str], None],
     ) -> None:
@@ -89,7 +89,7 @@ class AcpUI(ExtensionUI):
         self._connection = connection
         self._client = client
         self._calls = calls
-        self._shown_call = shown_call
+        self._described = described
         self._notify = notify
         self._write = write
         self._numbers = count(1)
@@ -214,7 +214,7 @@ class AcpUI(ExtensionUI):
         """Return the call that a question is about, or one that only shows the question."""
         first, _, rest = question.partition("\n")
         if (call := self._calls.current) is not None:
-            tool_call = self._shown_call(call)
+            tool_call = self._described(call)
         else:
             tool_call = {"toolCallId": f"question-{next(self._numbers)}", "kind": "other"}
             tool_call |= {"title": first, "status": "pending"}

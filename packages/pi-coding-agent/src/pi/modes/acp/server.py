@@ -23,6 +23,7 @@ from pi.modes.acp.connection import (
 )
 from pi.modes.acp.dialogs import OpenCalls
 from pi.modes.acp.params import Client, directory_param, mcp_settings, prompt_input, text_param
+from pi.modes.acp.run_result import RunFailures
 from pi.modes.acp.session import AcpSession, OpenRequest, SessionSource
 from pi.modes.stdio import Output
 from pi.version import __version__
@@ -59,7 +60,9 @@ class AcpServer:
             "session/list": self._list,
             "session/delete": self._delete,
             "session/close": self._close,
+            "session/fork": self._fork,
             "session/prompt": self._prompt,
+            "session/steering": self._steering,
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
         }
@@ -116,9 +119,16 @@ class AcpServer:
                 "loadSession": True,
                 "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
                 "mcpCapabilities": {"http": True, "sse": True},
-                "sessionCapabilities": {"list": {}, "delete": {}, "resume": {}, "close": {}},
+                "sessionCapabilities": {
+                    "list": {},
+                    "delete": {},
+                    "resume": {},
+                    "fork": {},
+                    "close": {},
+                },
             },
             "authMethods": methods,
+            "_meta": {"steering": {"supported": True}},
         }
 
     async def _authenticate(self, params: Json) -> Json:
@@ -146,15 +156,24 @@ class AcpServer:
 
     async def _resume(self, params: Json) -> Json:
         session, start = await self._open(params, text_param(params, "sessionId"))
+        session.entries.skip()
         return self._begin(session, start)
 
+    async def _fork(self, params: Json) -> Json:
+        session, start = await self._open(params, text_param(params, "sessionId"), forks=True)
+        return {"sessionId": session.id, **self._begin(session, start)}
+
     async def _open(
-        self, params: Json, id: str | None
+        self, params: Json, id: str | None, *, forks: bool = False
     ) -> tuple[AcpSession, Callable[[], Awaitable[None]]]:
         assert self._client is not None
-        if id is not None and (open_session := self._sessions.pop(id, None)) is not None:
+        if (
+            id is not None
+            and not forks
+            and (open_session := self._sessions.pop(id, None)) is not None
+        ):
             await open_session.close()  # the client shows it anew, for example after a reload
-        extensions, bridge, calls = [], None, OpenCalls()
+        extensions, bridge, calls, failures = [], None, OpenCalls(), RunFailures()
         if self._client.edits:
             from pi.modes.acp.editor import EditorBridge  # lazy: few sessions start a terminal
 
@@ -168,16 +187,17 @@ class AcpServer:
         request = OpenRequest(
             cwd=directory_param(params),
             session_id=id,
+            forks=forks,
             settings=mcp_settings(params),
             extensions=tuple(extensions),
-            policies=(calls,),
+            policies=(calls, failures),
         )
         try:
             opened = await self._source.open(request)
         except (NoMatchingSession, SessionNotFound) as error:
             raise RequestFailed(RESOURCE_NOT_FOUND, error.message, hint=error.hint) from error
         port: SessionPort = opened.port
-        session = AcpSession(opened.id, port, self._connection, self._client, calls)
+        session = AcpSession(opened.id, port, self._connection, self._client, calls, failures)
         if bridge is not None:
             sessions.append(session)
             bridge.bind(opened.id, port)
@@ -219,6 +239,11 @@ class AcpServer:
 
     async def _prompt(self, params: Json) -> Json:
         return await self._session(params).prompt(prompt_input(params))
+
+    async def _steering(self, params: Json) -> Json:
+        id = params.get("messageId")
+        message_id = id if isinstance(id, str) else None
+        return await self._session(params).steer(prompt_input(params), message_id)
 
     async def _set_mode(self, params: Json) -> Json:
         await self._session(params).set_mode(text_param(params, "modeId"))

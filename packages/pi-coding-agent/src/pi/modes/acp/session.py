@@ -12,16 +12,20 @@ import msgspec
 from msgspec import UNSET, UnsetType, field
 
 from pi.agent.events import (
+    EntryAppended,
     MessageEnd,
+    MessageStart,
     MessageUpdate,
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
+    TurnEnd,
     is_nested,
 )
-from pi.agent.policy import Policy
+from pi.agent.policy import Next, Policy
 from pi.ai.events import TextDelta, ThinkingDelta, ToolCallEnd, ToolCallStart
-from pi.ai.messages import AssistantMessage, Json, ToolCall
+from pi.ai.messages import AssistantMessage, Json
+from pi.base.clock import IdFactory
 from pi.base.errors import PiError
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
@@ -34,7 +38,6 @@ from pi.coding.retry import AutoRetryStart
 from pi.modes.acp import updates
 from pi.modes.acp.connection import (
     AUTH_REQUIRED,
-    INTERNAL_ERROR,
     INVALID_REQUEST,
     Connection,
     RequestFailed,
@@ -42,6 +45,9 @@ from pi.modes.acp.connection import (
 from pi.modes.acp.dialogs import MODE, AcpUI, OpenCalls, SessionChoices
 from pi.modes.acp.extension_command import EXTENSIONS, run_extensions
 from pi.modes.acp.params import Client
+from pi.modes.acp.run_result import RunFailures, stop_reason, total_usage
+from pi.modes.acp.stored_entries import StoredEntries
+from pi.modes.acp.tool_calls import ToolCalls
 from pi.modes.headless import PromptInput
 
 if TYPE_CHECKING:
@@ -66,6 +72,8 @@ class OpenRequest(Record):
     cwd: Path
     session_id: str | None = None
     """An existing session; ``None`` starts a new one."""
+    forks: bool = False
+    """Whether the session is continued in a copy with an id of its own."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Override the settings files."""
     extensions: tuple[Callable[[Any], Any], ...] = ()
@@ -111,22 +119,27 @@ class AcpSession:
         connection: Connection,
         client: Client,
         calls: OpenCalls,
+        failures: RunFailures,
     ) -> None:
         self.port = port
         self.id = session_id
         self.choices = SessionChoices(port, self.update)
+        self._tool_calls = ToolCalls(port, calls, self.update)
+        self.entries = StoredEntries(port, self.update)
+        self.show_terminal = self._tool_calls.show_terminal
         self.ui = AcpUI(
             session_id,
             connection,
             client,
             calls,
-            shown_call=self._shown_call,
+            described=self._tool_calls.described,
             notify=self._notify,
             write=self._write,
         )
         self._connection = connection
         self._client = client
-        self._calls = calls
+        self._failures = failures
+        self._new_id = IdFactory().session_id
         self._started = asyncio.Event()
         self._start_error: PiError | None = None
         """Why the session was not started; every prompt is answered with it."""
@@ -135,29 +148,22 @@ class AcpSession:
         self._quiet = False
         """Whether a command runs that the user did not type."""
         self._answer: AssistantMessage | None = None
-        self._shown: set[str] = set()
-        """Ids of the calls that were sent to the client and have not ended."""
-        self._terminals: dict[str, str] = {}
-        """Terminals by call: their output is shown by the client itself."""
-        self._before: dict[str, tuple[Path, str | None]] = {}
-        """Files that running calls may change, with their text before; ``None`` if new."""
+        self._steered: set[str] = set()
+        """Ids of the steering messages that were delivered."""
         self._compactions = 0
-        # Only the text of a delta is encoded: there is one for every token.
-        head = encode_line({"sessionId": session_id})[:-2]
-        self._chunk_heads = {
-            kind: b'{"jsonrpc":"2.0","method":"session/update","params":%b,"update":'
-            b'{"sessionUpdate":"%b","content":{"type":"text","text":' % (head, name)
-            for kind, name in (
-                (TextDelta, b"agent_message_chunk"),
-                (ThinkingDelta, b"agent_thought_chunk"),
-            )
-        }
+        self._used = 0
+        """The last known size of the context; it is unknown after a compaction."""
+        self._chunk_heads: dict[type, bytes] = {}
+        self._begin_message()
         self._handlers: dict[type, Callable[[Any], Awaitable[None] | None]] = {
+            MessageStart: lambda event: self._begin_message(),
             MessageUpdate: self._on_message_update,
             MessageEnd: self._on_message_end,
-            ToolExecutionStart: self._begin_call,
-            ToolExecutionUpdate: self._show_output,
-            ToolExecutionEnd: self._end_call,
+            TurnEnd: self._on_turn_end,
+            EntryAppended: lambda event: self.entries.publish(),
+            ToolExecutionStart: self._tool_calls.begin,
+            ToolExecutionUpdate: self._tool_calls.show_output,
+            ToolExecutionEnd: self._on_call_end,
             SessionInfoChanged: self._on_info,
             ThinkingLevelChanged: lambda event: self.choices.publish(),
             CompactionStart: self._compaction,
@@ -179,6 +185,7 @@ class AcpSession:
             self._notify(error.explain(), "error")
         finally:
             self._started.set()
+        self.entries.publish()
         self.update(
             {"sessionUpdate": "available_commands_update", "availableCommands": self._commands()}
         )
@@ -187,7 +194,7 @@ class AcpSession:
     def replay(self) -> None:
         """Show the whole conversation so far."""
         items = self.port.info.transcript(MOST_REPLAYED).items
-        for update in updates.replay_updates(items, self.port.workspace.cwd):
+        for update in updates.replay_updates(items, self.port.workspace.cwd, self._new_id):
             self.update(update)
 
     async def close(self) -> None:
@@ -211,39 +218,46 @@ class AcpSession:
             await self._started.wait()
             if (error := self._start_error) is not None:
                 raise RequestFailed(INVALID_REQUEST, error.message, hint=error.hint)
-            if not self._cancelled:
-                await self._run(prompt)
+            decision = None if self._cancelled else await self._run(prompt)
         except NoModel as error:
             raise RequestFailed(AUTH_REQUIRED, error.message, hint=error.hint) from error
         finally:
             self._prompting = False
-        return {"stopReason": self._stop_reason()}
+            self.entries.publish()
+        usage = total_usage(self.port.info.stats().tokens)
+        return {"stopReason": self._stop_reason(decision), "usage": usage}
 
-    async def _run(self, prompt: PromptInput) -> None:
+    def _stop_reason(self, decision: Next | None) -> str:
+        answer = self._answer
+        if self._cancelled or (answer is not None and answer.stop_reason == "aborted"):
+            return "cancelled"
+        return stop_reason(answer, self._failures.last, decision)
+
+    async def steer(self, prompt: PromptInput, message_id: str | None) -> Json:
+        """Add a message to the running turn, once for each ``message_id``."""
+        if not self._prompting or self.port.runs.idle:
+            return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+        if message_id is None or message_id not in self._steered:
+            if message_id is not None:
+                self._steered.add(message_id)
+            await self.port.prompts.steer(prompt.text, prompt.images, source="rpc")
+        return {"outcome": "injected"}
+
+    async def _run(self, prompt: PromptInput) -> Next | None:
         command, _, rest = prompt.text.partition(" ")
         if command == "/compact" and not prompt.images:
             result = await self.port.compaction.compact(rest.strip())
             self._write(f"Compacted {result.tokens_before:,} tokens.\n")
-            return
+            return None
         if command == "/extensions" and not self._has_command("extensions"):
             self._write(f"{await run_extensions(self.port.extensions.switches, rest)}\n")
             self.choices.publish()  # permissions and plan mode are modes of the session
-            return
+            return None
         try:
-            await self.port.prompts.prompt(prompt.text, prompt.images, source="rpc")
+            return await self.port.prompts.prompt(prompt.text, prompt.images, source="rpc")
         except asyncio.CancelledError:
             await self.port.abort()
             raise
-
-    def _stop_reason(self) -> str:
-        answer = self._answer
-        if self._cancelled or (answer is not None and answer.stop_reason == "aborted"):
-            return "cancelled"
-        if answer is None or answer.stop_reason not in ("error", "length"):
-            return "end_turn"
-        if answer.stop_reason == "length":
-            return "max_tokens"
-        raise RequestFailed(INTERNAL_ERROR, answer.error_message or "The request failed.")
 
     async def set_mode(self, id: str) -> None:
         """Switch the mode; the output of its command is not shown."""
@@ -275,12 +289,6 @@ class AcpSession:
         message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         return self._connection.write_line(encode_line(message))
 
-    def show_terminal(self, call_id: str, terminal_id: str) -> None:
-        """Show a terminal of the client as the output of a call."""
-        self._terminals[call_id] = terminal_id
-        content = [{"type": "terminal", "terminalId": terminal_id}]
-        self._update_call(call_id, content=content)
-
     def _on_event(self, event: Any) -> Awaitable[None] | None:
         handle = self._handlers.get(type(event))
         return None if handle is None or is_nested(event) else handle(event)
@@ -288,13 +296,21 @@ class AcpSession:
     def _on_message_update(self, event: MessageUpdate) -> Awaitable[None] | None:
         return self._on_delta(event.assistant_message_event)
 
-    def _on_message_end(self, event: MessageEnd) -> Awaitable[None] | None:
-        if not isinstance(event.message, AssistantMessage):
-            return None
-        self._answer = event.message
-        return self._usage()
+    def _on_message_end(self, event: MessageEnd) -> None:
+        self.entries.publish()
+        if isinstance(event.message, AssistantMessage):
+            self._answer = event.message
+
+    def _on_turn_end(self, event: TurnEnd) -> Awaitable[None] | None:
+        # After the results: between a call and its result it would end a step of a harness.
+        return self._send_usage(event.message)
+
+    async def _on_call_end(self, event: ToolExecutionEnd) -> None:
+        await self._tool_calls.end(event)
+        self.choices.publish()  # a tool may leave plan mode
 
     def _on_info(self, event: SessionInfoChanged) -> Awaitable[None] | None:
+        self.entries.publish()
         title = None if isinstance(event.name, UnsetType) else event.name
         return self.update({"sessionUpdate": "session_info_update", "title": title})
 
@@ -315,83 +331,10 @@ class AcpSession:
             return self._connection.write_line(b"%b%b}}}}\n" % (head, text))
         match event:
             case ToolCallStart():
-                call = ToolCall(id=event.id, name=event.tool_name, arguments={})
-                return self._show_call(call, "pending")
+                return self._tool_calls.announce(event)
             case ToolCallEnd():
-                return self._show_call(event.tool_call, "pending")
+                return self._tool_calls.complete(event)
         return None
-
-    # Tool calls -----------------------------------------------------------------------------------
-
-    def _shown_call(self, call: ToolCall) -> Json:
-        """Return a call with its arguments, without the kind of the update."""
-        tier = self._tier(call)
-        tool_call = updates.started_call(call, tier, self.port.workspace.cwd, "pending")
-        del tool_call["sessionUpdate"]
-        return {key: value for key, value in tool_call.items() if value not in ([], {})}
-
-    def _tier(self, call: ToolCall) -> str:
-        try:
-            return str(self.port.tools.approval(call).tier)
-        except PiError:  # a tool that does not exist
-            return ""
-
-    def _show_call(self, call: ToolCall, status: str) -> Awaitable[None] | None:
-        tool_call = self._shown_call(call) | {"status": status}
-        is_new = call.id not in self._shown
-        self._shown.add(call.id)
-        kind = "tool_call" if is_new else "tool_call_update"
-        return self.update({"sessionUpdate": kind, **tool_call})
-
-    def _update_call(self, id: str, **fields: Any) -> Awaitable[None] | None:
-        return self.update({"sessionUpdate": "tool_call_update", "toolCallId": id, **fields})
-
-    async def _begin_call(self, event: ToolExecutionStart) -> None:
-        call = ToolCall(id=event.tool_call_id, name=event.tool_name, arguments=event.args)
-        self._calls.start(call)
-        if call.id in self._shown:
-            self._update_call(call.id, status="in_progress")
-        else:
-            self._show_call(call, "in_progress")
-        path = call.arguments.get("path")
-        if isinstance(path, str) and "://" not in path and self._tier(call) == "write":
-            file_path = self.port.workspace.files.resolve(path)
-            self._before[call.id] = (file_path, await self._text(file_path))
-
-    def _show_output(self, event: ToolExecutionUpdate) -> Awaitable[None] | None:
-        content = updates.tool_content(event.partial_result.content)
-        if not content or event.tool_call_id in self._terminals:
-            return None
-        return self._update_call(event.tool_call_id, content=content)
-
-    async def _text(self, path: Path) -> str | None:
-        """Return the text of a file; ``None`` if it is missing, not text, or too large to show."""
-        try:
-            data = await self.port.workspace.files.read_file(str(path), most=updates.MAX_DIFF)
-            return data.decode()
-        except (PiError, UnicodeDecodeError):
-            return None
-
-    async def _end_call(self, event: ToolExecutionEnd) -> None:
-        id, result = event.tool_call_id, event.result
-        self._calls.end(id)
-        details = None if isinstance(result.details, UnsetType) else result.details
-        update = updates.ended_call(id, result.content, details, failed=event.is_error)
-        if (terminal := self._terminals.pop(id, None)) is not None:
-            update["content"] = [{"type": "terminal", "terminalId": terminal}]
-        changed = self._before.pop(id, None)
-        if changed is not None and not event.is_error:
-            path, before = changed
-            if (after := await self._text(path)) is not None and after != before:
-                update["content"] = [updates.file_change(path, before, after)]
-                location: Json = {"path": str(path)}
-                line = details.get("firstChangedLine") if isinstance(details, dict) else None
-                update["locations"] = [location | ({"line": line} if isinstance(line, int) else {})]
-        self._shown.discard(id)
-        self.update(update)
-        if event.tool_name == "todo" and (entries := updates.plan_entries(details)) is not None:
-            self.update({"sessionUpdate": "plan", "entries": entries})
-        self.choices.publish()  # a tool may leave plan mode
 
     # Notices and state ----------------------------------------------------------------------------
 
@@ -400,21 +343,43 @@ class AcpSession:
             return
         if self._client.notices:
             self.update({"sessionUpdate": "notice", "severity": kind, "title": message})
-        elif self._prompting:
-            self._write(f"{message}\n")
         else:
+            # Never a part of the answer: harnesses take its text as what the model said.
+            notice = {"severity": kind, "text": message}
+            meta = updates.pi_meta(notice=notice)
+            self.update({"sessionUpdate": "session_info_update", "_meta": meta})
             log.warning("%s", message)
 
     def _write(self, text: str) -> None:
         if not self._quiet:
-            self.update(updates.chunk("agent_message_chunk", updates.text_block(text)))
+            block = updates.text_block(text)
+            self.update(updates.chunk("agent_message_chunk", block, self._new_id()))
 
-    def _usage(self) -> Awaitable[None] | None:
+    def _begin_message(self) -> None:
+        """Build the start of the chunks of the next answer, which has an id of its own.
+
+        Only the text of a delta is encoded: there is one for every token.
+        """
+        head = encode_line({"sessionId": self.id})[:-2]
+        self._chunk_heads = {
+            kind: b'{"jsonrpc":"2.0","method":"session/update","params":%b,"update":'
+            b'{"sessionUpdate":"%b","messageId":"%b","content":{"type":"text","text":'
+            % (head, name, self._new_id().encode())
+            for kind, name in (
+                (TextDelta, b"agent_message_chunk"),
+                (ThinkingDelta, b"agent_thought_chunk"),
+            )
+        }
+
+    def _send_usage(self, answer: AssistantMessage) -> Awaitable[None] | None:
         usage = self.port.info.context_usage()
-        if usage is None or usage.tokens is None:
+        if usage is None:
             return None
-        update: Json = {"sessionUpdate": "usage_update", "used": usage.tokens}
+        if usage.tokens is not None:
+            self._used = usage.tokens
+        update: Json = {"sessionUpdate": "usage_update", "used": self._used}
         update["size"] = usage.context_window
+        update["_meta"] = updates.pi_meta(usage=answer.usage)
         if cost := self.port.info.stats().cost:
             update["cost"] = {"amount": cost, "currency": "USD"}
         return self.update(update)
@@ -427,6 +392,7 @@ class AcpSession:
             status = "cancelled"
         else:
             status = "failed" if event.result is UNSET else "completed"
+        self.entries.publish()
         if not self._client.compaction:
             return None
         id = f"compaction-{self._compactions}"

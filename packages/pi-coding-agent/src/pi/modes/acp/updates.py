@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -57,9 +57,9 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def chunk(kind: Chunk, block: Json) -> Json:
+def chunk(kind: Chunk, block: Json, message_id: str) -> Json:
     """Return the update with a part of a message."""
-    return {"sessionUpdate": kind, "content": block}
+    return {"sessionUpdate": kind, "messageId": message_id, "content": block}
 
 
 def content_block(block: Text | Image) -> Json:
@@ -121,19 +121,45 @@ def locations(arguments: Json, cwd: Path, details: object = UNSET) -> list[Json]
     return [location]
 
 
-def started_call(call: ToolCall, tier: str, cwd: Path, status: str) -> Json:
-    """Return the update that shows a call with its arguments."""
+def pi_meta(**fields: Any) -> Json:
+    """Return the ``_meta`` of an update, with what the protocol has no field for."""
+    return {"pi": fields}
+
+
+def terminal(id: str) -> Json:
+    """Return a terminal of the client as content of a call."""
+    return {"type": "terminal", "terminalId": id}
+
+
+def announced_call(call: ToolCall, tier: str) -> Json:
+    """Return the update that shows a call before its arguments are known."""
     return {
         "sessionUpdate": "tool_call",
+        "toolCallId": call.id,
+        "title": tool_title(call.name, {}),
+        "name": call.name,
+        "kind": tool_kind(call.name, tier),
+        "status": "pending",
+        "_meta": pi_meta(toolName=call.name),
+    }
+
+
+def described_call(call: ToolCall, tier: str, cwd: Path) -> Json:
+    """Return a call with its complete arguments, without the kind of the update."""
+    described: Json = {
         "toolCallId": call.id,
         "title": tool_title(call.name, call.arguments),
         "name": call.name,
         "kind": tool_kind(call.name, tier),
-        "status": status,
-        "content": proposed_changes(call.arguments, cwd),
-        "locations": locations(call.arguments, cwd),
+        "status": "pending",
         "rawInput": call.arguments,
+        "_meta": pi_meta(toolName=call.name),
     }
+    if changes := proposed_changes(call.arguments, cwd):
+        described["content"] = changes
+    if files := locations(call.arguments, cwd):
+        described["locations"] = files
+    return described
 
 
 def ended_call(id: str, blocks: Iterable[Text | Image], details: object, *, failed: bool) -> Json:
@@ -145,8 +171,8 @@ def ended_call(id: str, blocks: Iterable[Text | Image], details: object, *, fail
     }
     if content := tool_content(blocks):
         update["content"] = content
-    if isinstance(details, Mapping):
-        update["rawOutput"] = details
+    if details is not None:
+        update["_meta"] = pi_meta(details=details)
     return update
 
 
@@ -190,28 +216,28 @@ def plan_entries(details: object) -> list[Json] | None:
 # A whole conversation -----------------------------------------------------------------------------
 
 
-def replay_updates(messages: Sequence[Any], cwd: Path) -> Iterator[Json]:
-    """Yield the updates that show a stored conversation."""
+def replay_updates(messages: Sequence[Any], cwd: Path, new_id: Callable[[], str]) -> Iterator[Json]:
+    """Yield the updates that show a stored conversation; each message gets a new id."""
     for message in messages:
         match message:
             case UserMessage(content=content):
-                yield from _chunks("user_message_chunk", content)
+                yield from _chunks("user_message_chunk", content, new_id())
             case AssistantMessage():
-                yield from _replayed_answer(message, cwd)
+                yield from _replayed_answer(message, cwd, new_id())
             case ToolResultMessage():
                 yield from _replayed_result(message)
             case CustomMessage(display=True, content=content):
-                yield from _chunks("agent_message_chunk", content)
+                yield from _chunks("agent_message_chunk", content, new_id())
             case BashExecution():
                 text = f"```console\n$ {message.command}\n{message.output}\n```\n"
-                yield chunk("user_message_chunk", text_block(text))
+                yield chunk("user_message_chunk", text_block(text), new_id())
             case BranchSummaryMessage() | CompactionSummaryMessage():
-                yield chunk("agent_thought_chunk", text_block(message.summary))
+                yield chunk("agent_thought_chunk", text_block(message.summary), new_id())
 
 
-def _chunks(kind: Chunk, content: str | Sequence[Text | Image]) -> Iterator[Json]:
+def _chunks(kind: Chunk, content: str | Sequence[Text | Image], id: str) -> Iterator[Json]:
     blocks = (Text(text=content),) if isinstance(content, str) else content
-    return (chunk(kind, content_block(block)) for block in blocks)
+    return (chunk(kind, content_block(block), id) for block in blocks)
 
 
 def _replayed_result(message: ToolResultMessage) -> Iterator[Json]:
@@ -222,12 +248,12 @@ def _replayed_result(message: ToolResultMessage) -> Iterator[Json]:
         yield {"sessionUpdate": "plan", "entries": entries}
 
 
-def _replayed_answer(message: AssistantMessage, cwd: Path) -> Iterator[Json]:
+def _replayed_answer(message: AssistantMessage, cwd: Path, id: str) -> Iterator[Json]:
     for block in message.content:
         match block:
             case Text(text=text) if text:
-                yield chunk("agent_message_chunk", text_block(text))
+                yield chunk("agent_message_chunk", text_block(text), id)
             case Thinking(thinking=text) if text:
-                yield chunk("agent_thought_chunk", text_block(text))
+                yield chunk("agent_thought_chunk", text_block(text), id)
             case ToolCall():
-                yield started_call(block, "", cwd, "pending")
+                yield {"sessionUpdate": "tool_call", **described_call(block, "", cwd)}
