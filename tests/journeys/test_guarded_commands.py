@@ -39,7 +39,7 @@ READS = (
     *("sort --files0-from=names0", "strings @names", "ls -A | xargs cat", "xargs cat < names"),
     *("xargs -a names cat", "jq -n 'import \"./keys\" as $k; $k'"),
     *('awk \'BEGIN{ARGV[1]="." "env";ARGC=2}1\'', "cat /proc/*/cwd/.env"),
-    *("x=../../.env; cat sub/deep/$x", "env -C sub cat key"),
+    *("x=../../.env; cat sub/deep/$x", "env -C sub cat key", "cat links/*", "head links/l??k"),
 )
 
 
@@ -53,6 +53,8 @@ def test_no_command_shows_a_denied_file_that_it_does_not_name(journey: Journey) 
     journey.home.write_work("open.txt", "KEY is open\n")
     journey.home.write_work("names", ".env\n")
     journey.home.write_work("names0", ".env\0")
+    (folder / "links").mkdir()
+    (folder / "links/link").symlink_to("../.env")
     git(folder, "init", "-q")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "one")
@@ -226,3 +228,91 @@ def test_credentials_are_asked_about_in_a_shell_that_keeps_its_folder(journey: J
 
     assert not any("4711" in text for text in results)
     assert results[-1] == "open\n"
+
+
+def test_no_command_shows_credentials_that_it_names_indirectly(journey: Journey) -> None:
+    journey.home.write_work(".env", f"KEY={SECRET}\n")
+    journey.home.write_work("sub/prod.env", f"KEY={SECRET}\n")
+    journey.home.write_work("names", ".env\n")
+    key = journey.home.path / ".ssh/id_rsa"
+    key.parent.mkdir()
+    key.write_text(f"{SECRET}\n")
+    other = journey.home.cwd / "other"
+    other.mkdir()
+    (other / ".env").write_text(f"{SECRET}\n")
+    git(journey.home.cwd, "init", "-q")
+    git(other, "init", "-q")
+    git(other, "add", ".")
+    (other / ".env").unlink()
+    journey.home.use_settings(
+        permissions={"mode": "off"}, files={"sensitive": "ask"}, sandbox={"enabled": False}
+    )
+    commands = (
+        *(
+            "x=.xenv; cat ${x/x/}",
+            "x=.ENV; cat ${x,,}",
+            "x=..env; cat ${x:1}",
+            "x=y; y=.env; cat ${!x}",
+        ),
+        *("cat ${x:-.env}", "cat ${x-${y:-.env}}", 'cat "${HOME%/}"/.ssh/id_rsa', "x=env; cat .$x"),
+        *("H=$HOME; cat $H/.ssh/id_rsa", "d=~/.ssh; cat $d/*", "cd; cat .ssh/id_rsa"),
+        *(
+            "CDPATH=~ cd .ssh; cat id_rsa",
+            "ln -s ~/.ssh s1; cat s1/id_rsa",
+            "ln -s .. up; cat up/work/.env",
+        ),
+        *("mv sub s2; cat s2/*", "git grep --no-index KEY", "git grep --untracked KEY"),
+        *("git diff --no-index sub other", "git -C other diff", "git -C other diff-files -p"),
+        *("git add -f .env && git diff --cached", "git add . ; git diff --cached"),
+        *("git commit --allow-empty -F .env", "git tag -F .env t1; git tag -n"),
+        "git hash-object -w --stdin-paths < names",
+    )
+    for kind in ("AUTHOR", "COMMITTER"):
+        journey.environ[f"GIT_{kind}_NAME"] = journey.environ[f"GIT_{kind}_EMAIL"] = "a"
+    calls = [{"command": command} for command in commands]
+    calls.append({"command": "cat $X", "env": {"X": ".env"}})
+    journey.model.script(*(Answer(calls=(("bash", call),)) for call in calls))
+    ended = journey.pi("-p", "go")
+    assert ended.code == 0, ended.err
+
+    results = journey.model.results_of()
+    read = [
+        call for call, text in zip(calls, results, strict=True) if "credentials, and" not in text
+    ]
+    assert read == []
+
+
+def test_commands_that_show_no_credentials_are_not_refused(journey: Journey) -> None:
+    journey.home.write_work(".env", f"KEY={SECRET}\n")
+    journey.home.write_work(".gitignore", ".env\n")
+    journey.home.write_work("src/a.py", "KEY = 1\n")
+    git(journey.home.cwd, "init", "-q")
+    journey.home.use_settings(permissions={"mode": "off"}, files={"sensitive": "ask"})
+    commands = (
+        *("git add -A && git diff --cached", "x=src/a.py; cat $x", "cat ${x:-src/a.py}"),
+        *("d=src; cat $d/a.py", "for f in src/*.py; do cat $f; done", "cp src/a.py b.py; cat b.py"),
+        *("mv b.py c.py && cat c.py", "cd src && cat a.py", "git grep KEY", "git status; git diff"),
+        *("(cd; ls) > /dev/null", "mv src lib && cat lib/a.py", "ln -s lib l && cat l/a.py"),
+    )
+    results = run(journey, commands)
+    assert [c for c, text in zip(commands, results, strict=True) if "credentials" in text] == []
+
+
+def test_no_syntax_of_the_shell_hides_a_command(journey: Journey) -> None:
+    commands = (
+        *(
+            "cat <<$'X'\nX\ntouch ran1",
+            'cat <<$"X"\nX\ntouch ran2',
+            "cat <<'a\\b'\na\\b\ntouch ran3",
+        ),
+        *("cat <<\"it's\"\nit's\ntouch ran4", "2<&-touch cat ran5", "cat x; 0<& -touch ran6"),
+        *("cat <<X$'Y'\nXY\ntouch ran7", "cat x >&-; 3>&-touch ran8"),
+    )
+    for settings in (
+        {"mode": "ask"},
+        {"mode": "off", "deny": ["Bash(touch:*)"]},
+        {"mode": "ask", "allow": ["Bash"], "deny": ["Bash(touch:*)"]},
+    ):
+        journey.home.use_settings(permissions=settings)
+        run(journey, commands)
+        assert [path.name for path in journey.home.cwd.glob("ran*")] == []

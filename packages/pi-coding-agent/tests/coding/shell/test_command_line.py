@@ -38,7 +38,9 @@ SMALL_PIECES = [
     "<<'E'\n", '"$(', "if ", "then ", "; fi", "for i in ", "; do ", "; done", "case x in ", "x) ",
     ";; esac", "f() ", "[[ ", " ]]", " == ", "x=", "y=(", "a[0]=", "{a,b}", "*", "#", "!", "time ",
     "coproc ", "env ", "command ", "eval ", "\\\n", "=~ ", "2>&1", "${x#", "\"${x:-'", "'}\"", "$[",
+    "<<$'E'\n", "<<'a\\b'\n", "a\\b\n", "<<\"it's\"\n", "it's\n",
     "]", "$'\\x41'", "trap 'rm q' EXIT", "export ", "x[", "] ", "\u00a0", "\r", "\\\\",
+    "3<&-", ">&-",
 ]  # fmt: skip
 GARBAGE = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -243,3 +245,34 @@ def test_here_documents_keep_their_text() -> None:
 
     assert [redirection.document for redirection in line.redirections] == ["a\n", "$b\n", "c\n"]
     assert parse_command("cat <<A\n$x\nA\n").redirections[0].document is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["cat <<$'X'\nX\nrm a\n", 'cat <<$"X"\nX\nrm a\n', "cat <<'a\\b'\na\\b\nrm a\n",
+     'cat <<"a\\b"\na\\b\nrm a\n', "cat <<X$'Y'\nXY\nrm a\n", "cat <<$''\n\nrm a\n",
+     "cat <<-$'\\x58'\n\tX\nrm a\n", "cat <<A <<$'X'\nA\nX\nrm a\n"],
+)  # fmt: skip
+def test_a_here_document_ends_where_bash_ends_it(line: str) -> None:
+    # Otherwise a command behind it would be taken for text.
+    parsed = parse_command(line)
+
+    assert not parsed.is_resolved or "rm" in [part.name for part in parsed.parts]
+
+
+@pytest.mark.parametrize(
+    "delimiter", ["'X'", '"X"', "\\X", "X''", "'X Y'", '"it\'s"', "X\\ Y", "''"]
+)
+def test_a_here_document_with_a_quoted_delimiter_is_text(delimiter: str) -> None:
+    end = delimiter.replace("\\", "")
+    end = end[1:-1] if end[:1] == end[-1:] != "" and end[0] in "'\"" else end.removesuffix("''")
+    parsed = parse_command(f"cat <<{delimiter}\n$(rm a)\n{end}\nls\n")
+
+    assert [part.name for part in parsed.parts] == ["cat", "ls"]
+
+
+@pytest.mark.parametrize("close", ["2<&-", "2>&-", "3<& -", ">&\\\n-", "{fd}>&-"])
+def test_a_command_may_follow_a_closed_descriptor_without_a_space(close: str) -> None:
+    parsed = parse_command(f"{close}rm cat x")
+
+    assert not parsed.is_resolved or [part.name for part in parsed.parts] == ["rm"]

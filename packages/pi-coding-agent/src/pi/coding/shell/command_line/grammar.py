@@ -338,7 +338,11 @@ class Grammar:
         source.at = match.end()
         self._skip_blanks()
         operator = match[2] or match[4]
-        target = self._read_word(f"{operator} without a target")
+        if operator in ("<&", ">&") and source.peek() == "-":
+            source.at += 1  # a word of its own for bash: ``2>&-rm x`` runs ``rm x``
+            target = CommandWord(raw="-", text="-", prefix="-")
+        else:
+            target = self._read_word(f"{operator} without a target")
         descriptor = match[1] or ""
         if descriptor.startswith("{"):
             self._assigned_by_redirection(descriptor[1:-1])

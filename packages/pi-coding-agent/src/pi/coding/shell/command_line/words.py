@@ -447,6 +447,13 @@ def _has_braces(shape: str) -> bool:
     return "," in inner or ".." in inner
 
 
+_PLAIN_DELIMITER = re.compile(r"""(?:[^\\'"$`\n]|\\[^\n]|'[^'\\\n]*'|"[^"\\$`\n]*")*""")
+"""A delimiter from which quotes and backslashes can be removed one by one: in ``$'X'`` and
+``'a\\b'`` they have another meaning, and commands would be taken for text."""
+
+_QUOTED = re.compile(r"""\\(.)|'([^']*)'|"([^"]*)\"""")
+
+
 class HereDocument:
     """A here-document, whose text follows at the end of the line."""
 
@@ -458,7 +465,9 @@ class HereDocument:
         """The command; set only in its first here-document, once the command is read."""
         self.text: str | None = None
         self.is_read = False
-        self._delimiter = re.sub(r"\\(.)|['\"]", r"\1", raw, flags=re.DOTALL)
+        if not _PLAIN_DELIMITER.fullmatch(raw):
+            raise Malformed(f"the end of the here-document, {raw}, is not known in advance")
+        self._delimiter = _QUOTED.sub(lambda match: "".join(filter(None, match.groups())), raw)
         self._strip = strip
 
     def read(self, source: Source) -> str:
