@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from glob import has_magic, iglob
+from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions import commands
@@ -45,6 +47,8 @@ from pi.batteries.permissions.unasked import (
 from pi.extension.guards import CommandPart, CommandWord, change_reason
 
 _HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_MAX_MATCHES = 2000
+"""Maximum of files of a glob that are looked at."""
 
 
 class CommandDecision:
@@ -357,7 +361,21 @@ class CommandDecision:
         return (
             any(rule_matches(rule, folder_path, self._base_folders) for rule in rules)
             or covers_restricted(folder_path, rules, self._base_folders) is not None
+            or self._links_to(path.lexical, rules)
         )
+
+    def _links_to(self, pattern: str, rules: Sequence[Rule]) -> bool:
+        """Whether one of the files that a glob names is a link to a file of the rules."""
+        if not has_magic(pattern):
+            return False
+        names = iglob(pattern, include_hidden=True)  # noqa: PTH207 (absolute)
+        for name in islice(names, _MAX_MATCHES):
+            path = touched(name, "/", self._base_folders)
+            if path.real != path.lexical and any(
+                rule_matches(rule, path, self._base_folders) for rule in rules
+            ):
+                return True
+        return False
 
     def _may_be_linked(self, path: TouchedPath) -> bool:
         """Whether the line may make a link of a file or folder in the path, which is not there."""

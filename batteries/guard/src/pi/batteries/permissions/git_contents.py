@@ -100,6 +100,25 @@ def rule_of_git(
     return None
 
 
+def searches_untracked(texts: Sequence[str]) -> bool:
+    """Whether a command of git shows files that are not in the repository."""
+    command, arguments = _subcommand(texts)
+    if "--stdin-paths" in arguments:
+        return True
+    options = _options(arguments)
+    reads_files = any(
+        option.startswith("--no-i") or (command == "grep" and option.startswith("--untr"))
+        for option in options
+    )
+    return (
+        reads_files
+        and command in ("grep", "diff", "difftool")
+        and _shows_contents(
+            command, [text for text in arguments if not text.startswith(("--no-i", "--untr"))]
+        )
+    )
+
+
 def shown_folders(
     texts: Sequence[str], folders: Sequence[str]
 ) -> Iterator[tuple[Path, list[str] | None]]:

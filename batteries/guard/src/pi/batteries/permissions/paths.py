@@ -278,12 +278,17 @@ def _runs_elsewhere(part: CommandPart) -> bool:
 def folders_of(line: CommandLine, start: str) -> list[str] | None:
     """The folders in which parts may run because of ``cd``; ``None`` if they are unknown."""
     folders = [start]
+    assigned = {assignment.name for part in line.parts for assignment in part.assignments}
+    sets_search_path = not assigned.isdisjoint({"CDPATH", "HOME"})
     for part in line.parts:
         if _runs_elsewhere(part):
             return None
         if part.name in ("cd", "pushd", "popd"):
             targets = [word for word in part.arguments if not (word.literal or "").startswith("-")]
-            if len(targets) != 1 or part.name == "popd":
+            if part.name == "cd" and not part.arguments and not sets_search_path:
+                folders.append("~")
+                continue
+            if len(targets) != 1 or part.name == "popd" or sets_search_path:
                 return None
             text = targets[0].text
             if text is None or set(targets[0].expands) - {"tilde"}:

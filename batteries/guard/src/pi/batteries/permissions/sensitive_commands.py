@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from glob import has_magic, iglob
 from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
+from pi.batteries.permissions.expansions import KnownValues, transforms
 from pi.batteries.permissions.git_contents import (
+    searches_untracked,
     shown_folders,
     shown_histories,
     without_global_options,
@@ -38,6 +41,7 @@ from pi.extension.guards import CommandLine, CommandPart, CommandWord
 _GIT_WITHOUT_CONTENT = frozenset(
     {"add", "status", "check-ignore", "rm", "commit", "ls-files", "push", "fetch", "tag", "init"}
 )
+_GIT_ADDING = frozenset({"add", "stage", "stash"})
 _RECURSIVE = {
     **dict.fromkeys(("ag", "ack"), r"-[a-z]*u[a-z]*|--hidden|--unrestricted|-a"),
     **dict.fromkeys(("cp", "scp"), r"-[A-Za-z]*[raR][A-Za-z]*|--recursive|--archive"),
@@ -49,9 +53,12 @@ _RECURSIVE = {
 """Programs that read whole folders, with the option for it."""
 _MAKES_FILES = frozenset({"git", "tar", "bsdtar", "unzip", "7z", "hg", "svn"})
 """Programs that make files with names that only they know."""
+_GIVES_NAMES = frozenset({"mv", "ln", "link"})
+"""Programs after which the files in a folder have other names."""
+_GIT_MESSAGE_FILE = re.compile(r"-(?!-)[A-Za-z]*[Ft]|--(?:fi|te)")
+"""Options of git with which a file becomes a message."""
 _CWD_OF_PROCESS = re.compile(r"/proc/(?:self|thread-self|\d+)/cwd(?=/|\Z)")
 _SEPARATORS = re.compile(r"[^\w.~/*?\[\]@%+^-]+")
-_EXPANSION = re.compile(r"\$\{[^}]*\}|\$\w+|\$\([^)]*\)|`[^`]*`")
 _WITHOUT_QUOTES = str.maketrans("", "", "\"'\\")
 UNKNOWN_FOLDER = "files in a folder that is not known in advance"
 MAX_WALKED = 3000
@@ -75,11 +82,17 @@ def sensitive_files_of(command: str, cwd: str, base_folders: BaseFolders) -> tup
 
 
 def credential_reads(
-    command: str, cwd: str, base_folders: BaseFolders, *, is_elsewhere: bool = False
+    command: str,
+    cwd: str,
+    base_folders: BaseFolders,
+    *,
+    is_elsewhere: bool = False,
+    environ: Mapping[str, str] | None = None,
 ) -> CommandReads:
     """What a command line may read of credentials.
 
-    ``is_elsewhere``: the shell is in a folder that is not known.
+    ``is_elsewhere``: the shell is in a folder that is not known. ``environ``: variables that the
+    call sets for it.
     """
     line = parsed(command)
     folders = folders_of(line, cwd)
@@ -90,7 +103,12 @@ def credential_reads(
         bases.append(base_folders.cwd)  # where a new shell starts
     search = _Search(bases, base_folders, is_elsewhere=is_elsewhere or folders is None)
     programs = {base_name(part.name or "") for part in line.parts}
-    search.makes_files = len(line.parts) > 1 and not _MAKES_FILES.isdisjoint(programs)
+    search.has_several = len(line.parts) > 1
+    search.makes_files = search.has_several and not _MAKES_FILES.isdisjoint(programs)
+    search.values = KnownValues(
+        {**(environ or {}), "HOME": base_folders.home, "PWD": bases[-1], "OLDPWD": bases[0]}
+    )
+    search.values.learn(line)
     assigned = {name.name for part in line.parts for name in part.assignments}
     expands = any("variable" in word.expands for part in line.parts for word in part.words)
     if line.unresolved or assigned or expands or _has_loop(command):
@@ -98,6 +116,7 @@ def credential_reads(
         search.in_text(command)
     for part in line.parts:
         search.in_part(part)
+    search.in_added()
     if _reads_names(line) or (base_folders.keeps_folder and expands and not assigned):
         search.below(())
     return CommandReads(paths=tuple(search.paths), histories=tuple(search.histories.items()))
@@ -127,6 +146,12 @@ class _Search:
         """Whether the command may run in another folder, which is not known."""
         self.makes_files = False
         """Whether the line may make the files that it names."""
+        self.has_several = False
+        """Whether the line has several commands."""
+        self.values = KnownValues({})
+        self._shows_commits = False
+        self._added: list[Sequence[CommandWord]] = []
+        """The arguments of commands that put files into the repository."""
         self.paths: dict[str, None] = {}
         self.histories: dict[str, tuple[str, ...] | None] = {}
 
@@ -142,6 +167,8 @@ class _Search:
         arguments = part.arguments
         if program == "git" and not self._in_git(part):
             return
+        if program in _GIVES_NAMES and self.has_several:
+            self._in_folders(arguments)
         reads_folders = self._is_recursive(program, arguments) or names_files_at_run_time(part)
         follows = follows_links(program, [word.literal or word.raw for word in arguments])
         if reads_folders or follows:
@@ -161,17 +188,26 @@ class _Search:
             for base in self._bases
         ]
         for root, named in shown_folders(texts, self._bases):
+            self._shows_commits = True
             with suppress(OSError, ValueError):
                 for path in _tracked_credentials(root, index_of(root / ".git")):
                     if named is None or any(is_below(path, folder) for folder in named):
-                        self._add_existing(path, path)
+                        self.paths.setdefault(path)  # also one that was deleted: it is shown
         for folder, history_paths in shown_histories(texts, (*self._bases, *git_dirs)):
             if self._is_elsewhere and folder in self._bases:
                 self.paths.setdefault(UNKNOWN_FOLDER)
+            self._shows_commits = True
             if history_paths != []:
                 self.histories[folder] = None if history_paths is None else tuple(history_paths)
+        if searches_untracked(texts):
+            self.below(arguments)
         subcommand = next(iter(without_global_options(texts)), "")
+        if subcommand in _GIT_ADDING:
+            self._added.append(arguments)
         if subcommand in _GIT_WITHOUT_CONTENT:
+            if any(map(_GIT_MESSAGE_FILE.match, texts)):
+                for word in arguments:
+                    self._in_word(word)
             return False
         for word in arguments:
             self._in_object(word)
@@ -188,17 +224,48 @@ class _Search:
     def _in_word(self, word: CommandWord) -> None:
         text = word.text if word.text is not None else word.prefix or word.raw
         if word.text is None:
-            # Parts that are not known may be any text: ``.${x}env``, ``$HOME/.netrc``.
-            pattern = _EXPANSION.sub("*", self._with_folders(word.raw)).translate(_WITHOUT_QUOTES)
-            if pattern.strip("*/."):
-                self._add(pattern)
-                self._add(re.sub(r"\A\*+/", "", pattern))  # the unknown part may be this folder
-            elif len(_EXPANSION.findall(word.raw)) > 1:
-                self.below(())  # ``$a$b``
+            for reading in self.values.readings(self._with_folders(word.raw)):
+                self._in_pattern(reading.translate(_WITHOUT_QUOTES), word)
+            if transforms(word.raw):
+                self.below(())
         self._add(text)
         self.in_text(text)
         if re.match(r"-[A-Za-z].", text):
             self._add(text[2:])
+
+    def _in_pattern(self, pattern: str, word: CommandWord) -> None:
+        """Add the files that a word may name, with ``*`` for parts that are not known."""
+        if pattern.strip("*/.") or re.search(r"(?:\A|/)\.\*", pattern):
+            self._add(pattern)
+            self._add(re.sub(r"\A\*+/", "", pattern))  # the unknown part may be this folder
+            if pattern.startswith("*") and "/" in pattern and is_sensitive(pattern):
+                self.paths.setdefault(word.raw)  # ``"$x"/.ssh/id_rsa`` may be anywhere
+        elif pattern.count("*") > 1:
+            self.below(())  # ``$a$b``
+
+    def _in_folders(self, arguments: Sequence[CommandWord]) -> None:
+        """Add the files in folders that the line moves or links: they get other names."""
+        for word in arguments:
+            text = word.text or ""
+            if text and any(
+                Path(touched(text, base, self._base_folders).real).is_dir() for base in self._bases
+            ):
+                self.below((word,))
+
+    def in_added(self) -> None:
+        """Add what the line puts into the repository, if it also shows commits or the index."""
+        if not self._shows_commits:
+            return
+        for arguments in self._added:
+            known_paths = self.paths
+            self.paths = {}
+            for word in arguments:
+                self._in_word(word)
+            self.below(arguments)
+            texts = [word.text or "" for word in arguments]
+            if not any(re.match(r"-(?!-)\w*[fa]|--(?:fo|al)", text) for text in texts):
+                self.paths = {path: None for path in self.paths if not _is_ignored(path)}
+            self.paths = known_paths | self.paths
 
     def _with_folders(self, text: str) -> str:
         """The text with the values of ``$HOME``, ``$PWD`` and ``~+``."""
@@ -228,7 +295,9 @@ class _Search:
         try:
             if not Path(real).is_file():
                 # The shell may be in another folder, in which there is such a file.
-                is_possible = self._base_folders.keeps_folder or self.makes_files
+                is_possible = (
+                    self._base_folders.keeps_folder or self.makes_files or self._is_elsewhere
+                )
                 if is_possible and is_sensitive(lexical):
                     self.paths.setdefault(lexical)
                 return
@@ -281,6 +350,22 @@ def _tracked_credentials(root: Path, index: IndexVersion) -> tuple[str, ...]:
     return tuple(
         f"{root}/{entry.path}" for entry in index_entries(index) if is_sensitive(entry.path)
     )
+
+
+def _is_ignored(path: str) -> bool:
+    """Whether a line of an ignore file above names a file, so that ``git add`` leaves it out."""
+    names = path.rsplit("/", 1)[-1], path
+    for folder in Path(path).parents:
+        try:
+            lines = (folder / ".gitignore").read_text("utf-8", "replace").splitlines()
+        except OSError:
+            lines = []
+        patterns = [line.strip().rstrip("/").removeprefix("**/").lstrip("/") for line in lines]
+        if any(fnmatchcase(name, pattern) for pattern in patterns for name in names):
+            return True
+        if (folder / ".git").exists():
+            return False
+    return False
 
 
 def _reads_names(line: CommandLine) -> bool:

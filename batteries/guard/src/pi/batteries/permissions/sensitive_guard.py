@@ -138,7 +138,15 @@ class SensitiveFiles:
                 )
             self._commands[call.id] = command
             self._is_elsewhere |= base_folders.keeps_folder and bool(_FORGES_FOLDER.search(command))
-            reads = credential_reads(command, cwd, base_folders, is_elsewhere=is_elsewhere)
+            variables = event.input.get("env")
+            environ = variables if isinstance(variables, dict) else {}
+            reads = credential_reads(
+                command,
+                cwd,
+                base_folders,
+                is_elsewhere=is_elsewhere,
+                environ={str(name): str(value) for name, value in environ.items()},
+            )
             return [*reads.paths, *self._named(event.tool_name, effects)], reads
         named = [*self._named(event.tool_name, effects)]
         if event.approval.tier == "exec" and not effects.is_declared:
