@@ -257,3 +257,25 @@ def test_values_of_variables_do_not_choose_the_file_that_is_changed(places: Base
     for command in ("f=.git/config; cp x $f", "ls | xargs rm", "mv x .{git,pi}/hooks/${a}"):
         assert action(command, places, allow=everything) == "ask", command
     assert action("cp x src/b.py", places, allow=everything) == "allow"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm /dev/null", "mv src/a.py /dev/null", "git mv src/a.py /dev/null", "mv /dev/null a",
+     "sed -i s/a/b/ /dev/null", "rm -f /dev/stdout", "cp --remove-destination src/a.py /dev/null"],
+)  # fmt: skip
+def test_a_device_that_commands_may_write_to_is_not_removed_or_replaced(
+    command: str, places: BaseFolders
+) -> None:
+    assert action(command, places) == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat src/a.py > /dev/null", "tee /dev/null < src/a.py",
+     "sort -o /dev/null src/a.py", "cat src/a.py 2>/dev/null >/dev/stderr"],
+)  # fmt: skip
+def test_what_is_written_to_such_a_device_is_not_asked_about(
+    command: str, places: BaseFolders
+) -> None:
+    assert action(command, places) == "allow"

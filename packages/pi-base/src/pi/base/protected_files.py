@@ -14,6 +14,12 @@ from pathlib import Path, PurePath
 GIT = ".git"
 _FOLDERS = frozenset({".pi", ".claude", ".opencode", ".husky", GIT})
 """Folders of which every file counts, wherever they are."""
+_OF_PROGRAMS = (
+    *("devcontainer.json", ".devcontainer.json", "crush.json", ".crush.json", ".aider.conf.yml"),
+    *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".dir-locals.el"),
+    *(".vimrc", ".gvimrc", ".gdbinit", ".lldbinit", ".irbrc", ".rprofile"),
+)
+"""Files of a project with commands of containers, agents, version managers, editors, debuggers."""
 _NAMES = frozenset(
     {
         *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
@@ -24,6 +30,7 @@ _NAMES = frozenset(
         *("sitecustomize.py", "usercustomize.py", ".claude.json"),
         # They name the programs and the hosts of a package manager, and may send variables there.
         *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"),
+        *_OF_PROGRAMS,
     }
 )
 """Files by name, wherever they are: of shells, git, ssh, agents, editors and hook managers."""
@@ -31,6 +38,8 @@ _PATHS = (
     *(".vscode/mcp.json", ".vscode/tasks.json", ".vscode/launch.json", ".vscode/settings.json"),
     *(".cursor/mcp.json", ".cursor/hooks.json", ".codex/config.toml", ".codex/hooks.json"),
     *(".zed/tasks.json", ".zed/settings.json", ".cargo/config", ".cargo/config.toml"),
+    *(".qwen/settings.json", ".continue/config.json", ".continue/config.yaml"),
+    *(".idea/workspace.xml", ".config/mise/config.toml"),
     *(".gemini/settings.json", ".config/opencode/opencode.json", ".ssh/config", ".ssh/rc"),
     *(".devcontainer/devcontainer.json", ".config/git/config", ".config/fish/config.fish"),
 )
@@ -38,11 +47,15 @@ _PATHS = (
 _OF_GIT = ("config", "config.worktree", "hooks", "info", "commondir", "gitdir")
 """What decides which programs git runs. Its index, objects, refs and logs do not, and git itself
 has to write them inside a sandbox."""
+_SHORT_NAME = re.compile(r"(?:git|pi|claude|openco|husky)~\d")
+"""The second name that Windows gives such a folder."""
 _HOOK_MANAGER = re.compile(r"\.?lefthook(?:-local)?\.(?:ya?ml|json|toml)")
 _OF_PROJECT = (
     *(".pi", ".claude", ".husky", ".envrc", ".gitmodules", ".pre-commit-config.yaml", ".opencode"),
     *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"),
     *("mcp.json", ".mcp.json", "opencode.json", "lsp.json", ".lsp.json", "lefthook.yml"),
+    ".idea/runConfigurations",
+    *_OF_PROGRAMS,
     *(path for path in _PATHS if not path.startswith((".config/", ".ssh/"))),
 )
 _OF_HOME = (
@@ -75,6 +88,8 @@ def starts_something(path: str) -> bool:
     if not parts:
         return False
     if not _FOLDERS.isdisjoint(parts) or parts[-1] in _NAMES:
+        return True
+    if "runconfigurations" in parts or any(map(_SHORT_NAME.fullmatch, parts)):
         return True
     if parts[-1].endswith(".code-workspace") or _HOOK_MANAGER.fullmatch(parts[-1]):
         return True

@@ -47,6 +47,8 @@ from pi.batteries.permissions.unasked import (
 from pi.extension.guards import CommandPart, CommandWord, change_reason
 
 _HARMLESS_FILES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_REPLACING = frozenset({"rm", "rmdir", "mv", "sed", "touch", "mkdir"})
+"""Programs that do more with a file than to write into it."""
 _MAX_MATCHES = 2000
 """Maximum of files of a glob that are looked at."""
 
@@ -226,6 +228,8 @@ class CommandDecision:
     def _may_change(self, part: CommandPart, text: str | None) -> bool:
         if text is None or not self._may_write(text):
             return False
+        if part.name in _REPLACING and text in _HARMLESS_FILES:
+            return False  # it would be removed, not written to
         # A folder that is moved takes what is protected in it along.
         moves = part.name in ("mv", "rm")
         return not (moves and Path(touched(text, self._cwd, self._base_folders).real).is_dir())
