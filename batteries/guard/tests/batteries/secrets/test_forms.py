@@ -35,7 +35,16 @@ def vault(*values: str, engine: Any = re2) -> Vault:
 SECRET_NAMES = (
     *("SECRET_KEY_BASE", "API_KEY_PROD", "MYSQL_PASSWORD_PROD", "PRIVATE_KEY_PEM", "SESSION_JWT"),
     *("_JWT", "GH_OAUTH", "_OAUTH", "API_BEARER", "_BEARER", "DB_PASS_TEST", "NPM_TOKENS_CI"),
-    *("PGPASSWORD", "TS_AUTHKEY", "GITHUB_PAT", "SENTRY_DSN", "AWS_ACCESS_KEY_ID"),
+    *(
+        "PGPASSWORD",
+        "PASSWORD_SALT",
+        "STRIPE_SK",
+        "SIGNING_PEPPER",
+        "TS_AUTHKEY",
+        "GITHUB_PAT",
+        "SENTRY_DSN",
+        "AWS_ACCESS_KEY_ID",
+    ),
 )
 HARMLESS = {
     "MONKEY_ISLAND": "guybrush-threepwood",
@@ -165,6 +174,7 @@ SPLIT = {
     "a text in pieces": f'"{SECRET[:10]}"\n    "{SECRET[10:]}"',
     "quoted-printable": f"{SECRET[:10]}=\n{SECRET[10:]}",
     "codes with braces": "".join(f"\\u{{{ord(letter):x}}}" for letter in SECRET),
+    "long codes": "".join(f"\\U{ord(letter):08x}" for letter in SECRET),
     "octal codes": "".join(f"\\{ord(letter):03o}" for letter in SECRET),
     "an address": "".join(f"%{ord(c):02x}" if not c.isalnum() else c for c in SECRET),
     "an address in an address": "".join(f"%25{ord(letter):02X}" for letter in SECRET),

@@ -12,7 +12,7 @@ LONG_WORDS = (
 """Words that mean a secret wherever they are in a name, as in ``PGPASSWORD``."""
 SHORT_WORDS = (
     *("KEY", "KEYS", "PASS", "PWD", "AUTH", "COOKIE", "COOKIES", "DSN", "PAT", "PW", "CREDS"),
-    *("CRED", "OTP", "TOTP"),
+    *("CRED", "OTP", "TOTP", "SALT", "PEPPER", "HMAC", "SK"),
 )
 """Words that mean a secret between separators: ``API_KEY_PROD``, but neither ``MONKEY_ISLAND`` nor
 ``PATH``."""

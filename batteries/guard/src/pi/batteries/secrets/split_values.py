@@ -15,7 +15,7 @@ Replacement: TypeAlias = bytes | Callable[[re.Match[bytes]], bytes]
 
 # Each pattern begins with one plain character: ``re`` then searches ten times as fast.
 _CODE = re.compile(
-    rb"\\(?:(?:u00|x)([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{2,6})(?:\}|(?<=u[0-9a-fA-F]{4}))"
+    rb"\\(?:(?:u00|U000000|x)([0-9a-fA-F]{2})|u\{?([0-9a-fA-F]{2,6})(?:\}|(?<=u[0-9a-fA-F]{4}))"
     rb"|([0-3][0-7]{2})|e(?=[\[\]]))"
 )
 _CARET = re.compile(rb"\^\[(?=[\[\]])")
