@@ -12,12 +12,13 @@ from pi.base.protected_files import protected_paths, starts_something
 @pytest.mark.parametrize(
     "path",
     [
-        *("a/mise.toml", ".mise.local.toml", ".devcontainer.json", ".devcontainer/x/devcontainer.json"),
+        *("a/mise.toml", ".mise.local.toml", ".devcontainer.json"),
+        ".devcontainer/x/devcontainer.json",
         *("crush.json", ".aider.conf.yml", ".vimrc", ".gdbinit", "sub/.lldbinit", ".dir-locals.el"),
         *(".Rprofile", ".irbrc", ".qwen/settings.json", ".continue/config.yaml"),
         *(".idea/workspace.xml", ".idea/runConfigurations/a.xml", "GIT~1/config", "claude~2/x"),
     ],
-)  # fmt: skip
+)
 def test_files_with_commands_of_other_programs_are_protected(path: str) -> None:
     assert starts_something(f"/project/{path}")
 

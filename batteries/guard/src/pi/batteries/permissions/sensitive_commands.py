@@ -181,24 +181,8 @@ class _Search:
         """Add what git shows without a file; returns whether it shows the files of its words."""
         arguments = part.arguments
         texts = [word.literal or word.raw for word in arguments]
-        git_dirs = [
-            touched(assignment.value.literal or "", base, self._base_folders).lexical
-            for assignment in part.assignments
-            if assignment.name in ("GIT_DIR", "GIT_WORK_TREE")
-            for base in self._bases
-        ]
-        for root, named in shown_folders(texts, self._bases):
-            self._shows_commits = True
-            with suppress(OSError, ValueError):
-                for path in _tracked_credentials(root, index_of(root / ".git")):
-                    if named is None or any(is_below(path, folder) for folder in named):
-                        self.paths.setdefault(path)  # also one that was deleted: it is shown
-        for folder, history_paths in shown_histories(texts, (*self._bases, *git_dirs)):
-            if self._is_elsewhere and folder in self._bases:
-                self.paths.setdefault(UNKNOWN_FOLDER)
-            self._shows_commits = True
-            if history_paths != []:
-                self.histories[folder] = None if history_paths is None else tuple(history_paths)
+        self._in_index(texts)
+        self._in_history(texts, part)
         if searches_untracked(texts):
             self.below(arguments)
         subcommand = next(iter(without_global_options(texts)), "")
@@ -212,6 +196,30 @@ class _Search:
         for word in arguments:
             self._in_object(word)
         return True
+
+    def _in_index(self, texts: Sequence[str]) -> None:
+        """Add the files of the index that git shows."""
+        for root, named in shown_folders(texts, self._bases):
+            self._shows_commits = True
+            with suppress(OSError, ValueError):
+                for path in _tracked_credentials(root, index_of(root / ".git")):
+                    if named is None or any(is_below(path, folder) for folder in named):
+                        self.paths.setdefault(path)  # also one that was deleted: it is shown
+
+    def _in_history(self, texts: Sequence[str], part: CommandPart) -> None:
+        """Add the repositories of which git shows older files."""
+        git_dirs = [
+            touched(assignment.value.literal or "", base, self._base_folders).lexical
+            for assignment in part.assignments
+            if assignment.name in ("GIT_DIR", "GIT_WORK_TREE")
+            for base in self._bases
+        ]
+        for folder, history_paths in shown_histories(texts, (*self._bases, *git_dirs)):
+            if self._is_elsewhere and folder in self._bases:
+                self.paths.setdefault(UNKNOWN_FOLDER)
+            self._shows_commits = True
+            if history_paths != []:
+                self.histories[folder] = None if history_paths is None else tuple(history_paths)
 
     def in_text(self, text: str) -> None:
         """Add the files that are named anywhere in a text."""

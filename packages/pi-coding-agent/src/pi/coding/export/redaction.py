@@ -64,7 +64,7 @@ SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "=",
             r"(?P<before>\b(?!(?:OLD)?PWD=|SSH_AUTH_SOCK=|[A-Z0-9_]*(?:MAX|MIN|LIMIT)[A-Z0-9_]*=\d+\b)(?:[A-Z0-9_]*(?:SECRET|TOKEN|"
             r"PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|BEARER|OAUTH|JWT)[A-Z0-9_]{0,40}|"
-            r"[A-Z0-9_]*KEYS?|(?:[A-Z0-9_]*_)?(?:KEYS?|PASS|PWD|AUTH|PAT|DSN|COOKIE)(?:_[A-Z0-9_]{0,40})?)=[\"']?)"
+            r"[A-Z0-9_]*KEYS?|(?:[A-Z0-9_]*_)?(?:KEYS?|PASS|PWD|AUTH|PAT|DSN|COOKIE|SALT|PEPPER|HMAC|SK)(?:_[A-Z0-9_]{0,40})?)=[\"']?)"
             r"[^\s\"'$<>(){}\[\]|&;]{8,}",
         ),
     )
