@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from tests.journeys.model_server import Answer
 from tests.journeys.program import Journey
@@ -269,7 +270,7 @@ def test_no_command_shows_credentials_that_it_names_indirectly(journey: Journey)
     )
     for kind in ("AUTHOR", "COMMITTER"):
         journey.environ[f"GIT_{kind}_NAME"] = journey.environ[f"GIT_{kind}_EMAIL"] = "a"
-    calls = [{"command": command} for command in commands]
+    calls: list[dict[str, Any]] = [{"command": command} for command in commands]
     calls.append({"command": "cat $X", "env": {"X": ".env"}})
     journey.model.script(*(Answer(calls=(("bash", call),)) for call in calls))
     ended = journey.pi("-p", "go")
