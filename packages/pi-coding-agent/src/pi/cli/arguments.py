@@ -247,6 +247,9 @@ def _find_problems(arguments: Arguments) -> Iterator[str]:
         value = arguments.text(option)
         if value is not None and value not in valid_values:
             yield f'Invalid {label} "{value}". Valid values: {", ".join(valid_values)}'
+    signs = {tool[:1] in ("+", "-") for tool in arguments.texts("tools") or ()}
+    if len(signs) > 1:
+        yield "--tools: +NAME and -NAME change the active tools; do not mix them with other names"
     name = arguments.text("name")
     if name is not None and not name.strip():
         yield "--name requires a non-empty value"

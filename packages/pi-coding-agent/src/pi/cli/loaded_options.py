@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
+from pi.agent.tools.names import are_changes
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, UsageError
 from pi.coding.tools.registry import DEFAULT_TOOLS
@@ -31,17 +32,19 @@ async def start_session(
     """
     await session.start()
     _check_extensions(arguments, session)
-    defaults = session.settings.values.default_tools
+    entries = session.settings.values.default_tools
+    defaults = [entry.removeprefix("+") for entry in entries if not entry.startswith("-")]
     is_named = {"tools", "exclude_tools"} & arguments.options.keys()
-    if not is_named and session.workspace.tools.keys() >= set(defaults):
+    if not is_named and entries and session.workspace.tools.keys() >= set(entries):
         return
     tool_names = session.tools.known
     default_tools = {*tool_names, *DEFAULT_TOOLS}  # bash.enabled may have removed one
     if (only := arguments.texts("tools")) is not None:
-        for name in _unknown_tools(only, tool_names):
+        if not are_changes(only):
+            defaults = []
+        for name in _unknown_tools([name.lstrip("+-") for name in only], tool_names):
             hint = _suggest(name, tool_names) or "/extensions lists what adds tools."
             raise UsageError(f"--tools: there is no tool {name}.", hint=hint)
-        defaults = ()
     # No errors: settings are shared with the original, which has other tools.
     for option, names in (
         ("--exclude-tools", arguments.texts("exclude_tools") or ()),
@@ -51,6 +54,10 @@ async def start_session(
             report(
                 f"Warning: {option}: there is no tool {name}. {_suggest(name, tool_names)}".rstrip()
             )
+    if (only or (only is None and entries)) and not session.tools.active_names:
+        option = "--tools and --exclude-tools" if is_named else "defaultTools"
+        if "no_tools" not in arguments.options:
+            report(f"Warning: {option} leave no tool that the model can use.")
 
 
 def _check_extensions(arguments: Arguments, session: AgentSession) -> None:

@@ -132,7 +132,14 @@ _SESSION = (
     ),
 )
 _TOOLS = (
-    value("--tools", "a,b", "allow only these tools", "-t", group=TOOLS, kind="list"),
+    value(
+        "--tools",
+        "a,b",
+        "allow only these tools; +a,-b changes the active ones",
+        "-t",
+        group=TOOLS,
+        kind="list",
+    ),
     value("--exclude-tools", "a,b", "disable these tools", "-xt", group=TOOLS, kind="list"),
     switch("--no-builtin-tools", "disable the built-in tools", "-nbt", group=TOOLS),
     switch("--no-tools", "disable all tools", "-nt", group=TOOLS),

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from pi.agent.tools.names import are_changes
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.clock import Clock
 from pi.base.errors import PiError
@@ -50,7 +51,8 @@ def session_options(arguments: Arguments) -> SessionOptions:
         thinking=cast("ThinkingLevel | None", level if level in LEVELS else None),
         models=options.get("models"),
         tools=ToolFilter(
-            only=options.get("tools"),
+            only=None if are_changes(names := options.get("tools", ())) else options.get("tools"),
+            changes=names if are_changes(names) else (),
             without=options.get("exclude_tools", ()),
             built_in="no_builtin_tools" not in options,
             any="no_tools" not in options,

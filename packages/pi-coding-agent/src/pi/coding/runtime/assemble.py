@@ -51,6 +51,7 @@ from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session
+from pi.coding.session.tool_selection import recorded_tools
 from pi.coding.trust import Trust, canonical
 
 if TYPE_CHECKING:
@@ -138,6 +139,8 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
         variables=bootstrap.variables,
         names=bootstrap.options.names,
     )
+    if bootstrap.log.tree.outlines:
+        toolbox.resume(recorded_tools(bootstrap.log))
     return core
 
 

@@ -42,6 +42,8 @@ class ToolFilter(Record):
 
     only: tuple[str, ...] | None = None
     """``--tools``: only these."""
+    changes: tuple[str, ...] = ()
+    """``--tools +name,-name``: changes of the tools that are active otherwise."""
     without: tuple[str, ...] = ()
     """``--exclude-tools``; applied last."""
     built_ins: tuple[str, ...] | None = None
@@ -50,6 +52,12 @@ class ToolFilter(Record):
     any: bool = True
     """False for ``--no-tools``."""
 
+    @property
+    def replaces(self) -> bool:
+        """Whether the tools of a resumed session are replaced by those of this filter."""
+        is_partial = self.any and self.built_in and self.built_ins is None
+        return self.only is not None or not is_partial
+
     def within(self, limits: ToolFilter) -> ToolFilter:
         """Restrict this filter by ``limits``."""
         only = self.only
@@ -57,6 +65,7 @@ class ToolFilter(Record):
             only = limits.only if only is None else _in_both(only, limits.only)
         return ToolFilter(
             only=only,
+            changes=(*limits.changes, *self.changes),
             without=(*limits.without, *self.without),
             built_ins=limits.built_ins if self.built_ins is None else self.built_ins,
             built_in=self.built_in and limits.built_in,

@@ -12,7 +12,7 @@ from pi.agent.events import AgentEvent, ToolExecutionUpdate
 from pi.agent.policy import Policy, StopRun
 from pi.agent.tools.approval import ToolApproval
 from pi.agent.tools.effects import UNKNOWN_EFFECTS, CallEffects, judged_tool
-from pi.agent.tools.names import tool_matches
+from pi.agent.tools.names import changed_tools, removed_tools, tool_matches
 from pi.agent.tools.tool import AgentTool, FilePreview, ToolFailed, ToolResult, Update
 from pi.ai.messages import AssistantMessage, Json, ToolCall
 from pi.base.records import replace
@@ -20,6 +20,7 @@ from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.prompt import ToolNote
 from pi.coding.runtime.options import ToolFilter
 from pi.coding.runtime.workspace import Workspace
+from pi.coding.tools.registry import DEFAULT_TOOLS
 
 if TYPE_CHECKING:
     from pi.agent.tool_calls import ToolBatch
@@ -58,6 +59,8 @@ class Toolbox:
         self._known_then: frozenset[str] = frozenset()
         """All tools at the time of the selection."""
         self._built_in: dict[str, AgentTool] = {}
+        self._branch: tuple[str, ...] | None = None
+        """The built-in tools of the branch that was resumed."""
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
         """Add a tool. It is active unless the user selected other tools."""
@@ -75,6 +78,43 @@ class Toolbox:
         """
         self._chosen = tuple(names)
         self._known_then = frozenset(self.names)
+
+    def resume(self, names: Iterable[str] | None) -> None:
+        """Activate the built-in tools among ``names``, those of a resumed branch.
+
+        ``None`` is a branch without tools: a new session. Tools of extensions depend on their
+        settings, also in a resumed session.
+        """
+        self._branch = None
+        if names is not None and not self._filter.replaces:
+            self._chosen = None
+            self._branch = tuple(name for name in names if name in self._workspace.tools)
+
+    def follow_defaults(self, before: Sequence[str]) -> None:
+        """Activate tools that a reload has added to the setting; deactivate none.
+
+        ``before`` was the setting until then.
+        """
+        if self._chosen is not None or self._filter.replaces:
+            return
+        now = self._workspace.settings.values.default_tools
+        if tuple(before) == now:
+            return
+        earlier = self._branch or changed_tools(DEFAULT_TOOLS, before)
+        added = set(changed_tools(DEFAULT_TOOLS, now)) - set(changed_tools(DEFAULT_TOOLS, before))
+        self._branch = (*earlier, *sorted(added - set(earlier)))
+
+    def selection(self) -> tuple[str, ...] | None:
+        """Return the selected built-in tools, whatever extensions limit or replace.
+
+        ``None`` if options replace those of the branch.
+        """
+        if self._filter.replaces:
+            return None
+        contributed = self._extensions.tools()
+        names = self._names(contributed)
+        selected = set(self._selected_names(names, contributed))
+        return tuple(name for name in self._workspace.tools if name in selected and name in names)
 
     def refresh(self) -> None:
         """Declare changed tools with the next request of the current run."""
@@ -190,7 +230,10 @@ class Toolbox:
     @property
     def selected(self) -> tuple[str, ...]:
         """Return the tools that the user selected by name, whether or not they exist."""
-        return selected_tools(self._filter, self._workspace.settings.values.default_tools)
+        usual = self._branch
+        if usual is None:
+            usual = self._workspace.settings.values.default_tools
+        return selected_tools(self._filter, usual)
 
     @property
     def active_names(self) -> tuple[str, ...]:
@@ -221,8 +264,16 @@ class Toolbox:
         always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
         if self._chosen is None:
+            defaults = self._workspace.settings.values.default_tools
+            removed = removed_tools((*defaults, *self._filter.changes))
+            offered = {n for n in offered if not any(tool_matches(w, n) for w in removed)}
             usual = {*self.selected, *offered, *always}
-            return (name for name in names if name in usual)
+            patterns = [name for name in usual if "*" in name]
+            return (
+                name
+                for name in names
+                if name in usual or any(tool_matches(pattern, name) for pattern in patterns)
+            )
         # Tools that were unknown at the time of the selection stay active.
         later = {name for name in offered if name not in self._known_then} | always
         return (*self._chosen, *(name for name in names if name in later))
@@ -269,10 +320,16 @@ def _resolvers(contributed: ExtensionTools) -> tuple[str, ...]:
 
 
 def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:
-    """Return the tools that the user selected by name; ``usual`` is the setting's list."""
+    """Return the tools that the user selected by name; ``usual`` is the setting's list.
+
+    Names of the setting and of ``--tools`` may be patterns.
+    """
     if not filter.any:
         return ()
-    names = next(names for names in (filter.only, filter.built_ins, usual) if names is not None)
+    default = changed_tools(DEFAULT_TOOLS, tuple(usual))
+    names = next(names for names in (filter.only, filter.built_ins, default) if names is not None)
+    if filter.changes:
+        names = changed_tools(names, filter.changes)
     return tuple(n for n in names if not any(tool_matches(w, n) for w in filter.without))
 
 

@@ -43,6 +43,9 @@ def merge_layers(below: Json, above: Json) -> Json:
         lower, upper = below.get(name), above.get(name)
         if isinstance(lower, list) and isinstance(upper, list):
             result[name] = [*lower, *upper]
+    lower, upper = below.get("defaultTools"), above.get("defaultTools")
+    if isinstance(lower, list) and isinstance(upper, list) and _are_changes(upper):
+        result["defaultTools"] = [*lower, *upper]
     return result
 
 
@@ -76,6 +79,13 @@ def value_at(raw: Mapping[str, Any], path: Sequence[str]) -> Any:
             return None
         value = value.get(name)
     return value
+
+
+def _are_changes(tools: Sequence[object]) -> bool:
+    """Whether a list of tools changes the one of the layer below: ``+name`` and ``-name`` only."""
+    return bool(tools) and all(
+        isinstance(tool, str) and tool.startswith(("+", "-")) for tool in tools
+    )
 
 
 def _merge_objects(below: Json, above: Json) -> Json:

@@ -187,7 +187,7 @@ _STATUS = group(
 
 _TOOLS = group(
     "Tools",
-    words("defaultTools", "Tools", "Tools that are active in new sessions.", "read", "bash", "edit", "write"),
+    words("defaultTools", "Tools", "Tools that are active in new sessions. +name and -name change the list of the user, or the usual one.", "read", "bash", "edit", "write"),
     text("externalEditor", "External editor", "Command of the editor for Ctrl+G; $VISUAL or $EDITOR when empty."),
     text("shellPath", "Shell", "The shell that runs commands."),
     text("shellCommandPrefix", "Command prefix", "Shell code that runs before every command."),

@@ -37,6 +37,7 @@ from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import CommandOutput, UserShell
 from pi.coding.session.context import recorded_choices
 from pi.coding.session.entries import ModelChange, SessionMessage, ThinkingLevelChange
+from pi.coding.session.tool_selection import recorded_selection, selection_entry
 from pi.coding.settings.option_names import OptionNames
 
 if TYPE_CHECKING:
@@ -428,7 +429,18 @@ class PromptRunner:
         core.agent.tools = core.toolbox.active()
         core.agent.system_prompt = self.sections()
         await core.conversation.prepare()
+        await self._record_selection()
         await self.record_model_choice()
+
+    async def _record_selection(self) -> None:
+        """Store the selected tools while extensions limit them, for the next start."""
+        core = self._core
+        if (names := core.toolbox.selection()) is None:
+            return
+        stored = recorded_selection(core.log)
+        is_limited = not {tool.name for tool in core.agent.tools} >= set(names)
+        if stored != names and (is_limited or stored is not None):
+            await core.add(selection_entry(names))
 
     async def record_model_choice(self) -> None:
         """Write model and thinking level to the log, if they have changed."""

@@ -20,6 +20,7 @@ from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.base.errors import PiError
 from pi.base.json_lines import encode_line
 from pi.base.records import replace
+from pi.base.tasks import off_loop
 from pi.coding.compaction.measuring import prepare_conversation
 from pi.coding.extension_host.events.queries import SessionBeforeForkEvent, SessionBeforeSwitchEvent
 from pi.coding.extension_host.events.session import (
@@ -50,6 +51,7 @@ from pi.coding.session.opening import (
     open_session,
     opened_in_thread,
 )
+from pi.coding.session.tool_selection import recorded_tools
 
 SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
@@ -171,10 +173,12 @@ class SessionSwitcher:
             trust = await bootstrap.decide_trust(core.workspace.cwd)
             bootstrap.check_project_settings(core.workspace.cwd, trust)
             await core.bus.emit(SessionShutdownEvent(reason="reload"))
+            default_tools = core.workspace.settings.values.default_tools
             workspace = await bootstrap.open_workspace(core.workspace.cwd, trust, core.workspace)
             await core.workspace.close()
             core.use_workspace(workspace)
             core.toolbox.move_to(workspace)
+            core.toolbox.follow_defaults(default_tools)
             bootstrap.hosting.forget_modules()
             await bootstrap.hosting.load()
             await core.bus.emit(SessionStartEvent(reason="reload"))
@@ -271,6 +275,7 @@ class SessionSwitcher:
         is_fork_in_memory = reason == "fork" and log.file is None and core.log.file is None
         artifacts = core.artifacts if is_fork_in_memory else None
         core.replace_conversation(conversation, artifacts=artifacts)
+        core.toolbox.resume(await off_loop(partial(recorded_tools, log), len(log.tree)))
         core.agent.reset(core.conversation)
         core.began = core.machine.clock.monotonic()
         await self._follow(remote)
