@@ -103,6 +103,38 @@ async def test_arguments_are_complete_and_output_is_sent_once(tmp_path: Path) ->
         assert any("partial" in update.get("_meta", {}).get("pi", {}) for update in calls)
 
 
+NESTING = '''
+from pi.extension import ExtensionAPI
+
+def extension(pi: ExtensionAPI) -> None:
+    @pi.tool
+    async def twice() -> str:
+        """Run two commands."""
+        for word in ("one", "two"):
+            await pi.call_tool("bash", {"command": f"echo {word}"})
+        return "both"
+'''
+
+
+async def test_calls_of_a_tool_are_in_the_meta_of_its_call(tmp_path: Path) -> None:
+    async with editing(tmp_path, calls_several(("twice", {})), says("done")) as editor:
+        extensions = editor.peer.replay_home.agent_dir / "extensions"
+        extensions.mkdir(exist_ok=True)
+        (extensions / "nesting.py").write_text(NESTING)
+        await editor.prompt(await editor.open(), "Go")
+
+        calls = [update for update in editor.updates if "toolCallId" in update]
+        nested = [
+            update["_meta"]["pi"]["nested"]
+            for update in calls
+            if "nested" in update.get("_meta", {}).get("pi", {})
+        ]
+        ended = [event for event in nested if event["type"] == "tool_execution_end"]
+        assert {update["toolCallId"] for update in calls} == {"call_0"}
+        assert [event["toolCallId"] for event in ended] == ["call_0/1", "call_0/2"]
+        assert [event["result"]["content"][0]["text"] for event in ended] == ["one\n", "two\n"]
+
+
 async def test_each_answer_has_a_message_id(tmp_path: Path) -> None:
     several = calls_several(("bash", {"command": "true"}))
     async with editing(tmp_path, several, says("do", "ne")) as editor:

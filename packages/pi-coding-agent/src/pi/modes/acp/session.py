@@ -290,8 +290,10 @@ class AcpSession:
         return self._connection.write_line(encode_line(message))
 
     def _on_event(self, event: Any) -> Awaitable[None] | None:
+        if is_nested(event):
+            return self._tool_calls.show_nested(event)
         handle = self._handlers.get(type(event))
-        return None if handle is None or is_nested(event) else handle(event)
+        return None if handle is None else handle(event)
 
     def _on_message_update(self, event: MessageUpdate) -> Awaitable[None] | None:
         return self._on_delta(event.assistant_message_event)

@@ -83,6 +83,12 @@ class ToolCalls:
             partial["details"] = result.details
         return self._update(event.tool_call_id, _meta=updates.pi_meta(partial=partial))
 
+    def show_nested(
+        self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd
+    ) -> Awaitable[None] | None:
+        """Send an event of a call that a tool made: the model never made it, so it is no call."""
+        return self._update(str(event.parent_tool_call_id), _meta=updates.pi_meta(nested=event))
+
     async def end(self, event: ToolExecutionEnd) -> None:
         """Send the result of a call."""
         id, result = event.tool_call_id, event.result
