@@ -98,6 +98,11 @@ _MODEL = (
     value("--thinking", "level", "thinking level", group=MODEL, values=LEVELS),
     value("--models", "a,b", "patterns of models to cycle through", group=MODEL, kind="list"),
     value("--list-models", "search", "list models and exit", group=MODEL, kind="optional"),
+    switch(
+        "--allow-custom-model",
+        "`pi acp`: accept a model that its provider does not list",
+        group=MODEL,
+    ),
 )
 _SESSION = (
     switch(
@@ -230,6 +235,10 @@ _BATCH_SESSION = frozenset(
     }
 )
 """Options of a session that every task of a batch gets."""
+_ACP_SESSION = frozenset(
+    {"--session-dir", "--no-session", "--approve", "--no-approve", "--offline"}
+)
+"""Options of ``pi acp`` besides those for models, tools and resources."""
 _TARGET = (
     value("--provider", "name", "provider name"),
     value("--model", "pattern", "use the provider of this model"),
@@ -259,6 +268,14 @@ _BATCH = (
     value("--predictions", "file", "write the patches in the form of SWE-bench", completes="file"),
     switch("--dry-run", "show what would be run"),
     *(flag for flag in FLAGS if flag.name in _BATCH_SESSION),
+)
+
+
+_ACP = tuple(
+    flag
+    for flag in FLAGS
+    if (flag.group in (MODEL, TOOLS, RESOURCES) or flag.name in _ACP_SESSION)
+    and flag.name not in ("--list-models", "--theme", "--no-themes", "--use-theme")
 )
 
 
@@ -371,7 +388,9 @@ COMMANDS: tuple[SubcommandRow, ...] = (
         is_prompt_otherwise=True,
     ),
     _command("doctor", ("doctor", "check the installation")),
-    _command("acp", ("acp [options]", "serve an editor over the Agent Client Protocol")),
+    _command(
+        "acp", ("acp [options]", "serve an editor over the Agent Client Protocol"), flags=_ACP
+    ),
     _command(
         "batch",
         ("batch <tasks.jsonl>", "run many tasks, each in a session of its own"),

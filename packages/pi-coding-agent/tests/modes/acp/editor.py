@@ -143,13 +143,14 @@ async def editing(
     *answers: Answer,
     arguments: Sequence[str] = (),
     environ: Mapping[str, str] | None = None,
+    model: Sequence[str] = ("--model", "mock/mock-r"),
 ) -> AsyncIterator[Editor]:
     """An editor and its agent, which is ended with the block."""
     async with talking(
         folder,
         *answers,
         command=(sys.executable, "-m", "pi", "acp"),
-        arguments=("--model", "mock/mock-r", *arguments),
+        arguments=(*model, *arguments),
         environ=environ,
     ) as peer:
         yield Editor(peer)

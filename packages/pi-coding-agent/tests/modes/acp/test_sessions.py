@@ -313,7 +313,7 @@ async def test_the_task_list_is_the_plan(tmp_path: Path) -> None:
 
 
 async def test_no_model_requires_authentication(tmp_path: Path) -> None:
-    async with editing(tmp_path) as editor:
+    async with editing(tmp_path, model=()) as editor:
         (editor.peer.replay_home.agent_dir / "models.json").unlink()
         about = await editor.result("initialize", protocolVersion=1, clientCapabilities=EVERYTHING)
         refused = await editor.ask("authenticate", methodId="pi-login")
@@ -329,6 +329,19 @@ async def test_acp_mode_rejects_continue_on_the_command_line(tmp_path: Path) -> 
     async with editing(tmp_path, arguments=("--continue",)) as editor:
         assert await editor.peer.ended() == 1
         assert "--continue is not supported in ACP mode" in editor.peer.errors
+
+
+async def test_a_model_that_its_provider_does_not_list_needs_consent(tmp_path: Path) -> None:
+    unlisted = ("--model", "mock/mock-new")
+    async with editing(tmp_path, arguments=unlisted) as editor:
+        assert await editor.peer.ended() == 1
+        assert '"mock" does not list the model "mock-new"' in editor.peer.errors
+        assert "--allow-custom-model" in editor.peer.errors
+    (tmp_path / "allowed").mkdir()
+    allowed = (*unlisted, "--allow-custom-model")
+    async with editing(tmp_path / "allowed", says("fine"), arguments=allowed) as editor:
+        await editor.prompt(await editor.open(), "Go")
+        assert editor.text() == "fine"
 
 
 @pytest.mark.parametrize(

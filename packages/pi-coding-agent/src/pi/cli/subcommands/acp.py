@@ -13,6 +13,7 @@ from pi.cli.arguments import Arguments
 from pi.cli.loaded_options import start_session
 from pi.cli.process import print_error, protocol_output, redact_crash, run_until_signal
 from pi.cli.session_setup import session_options, warnings
+from pi.coding.models.starting import UnknownModel
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine, settings_here
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
@@ -49,6 +50,8 @@ async def _run(
     # Before the client is served: an editor that cannot open a session shows no reason.
     own_settings(machine, session_options(arguments))
     sessions = AcpSessions(machine, arguments)
+    if "model" in arguments.options or "provider" in arguments.options:
+        await sessions.check_model()
     output = Output(stdout)
     when_ready()
     serving = asyncio.ensure_future(AcpServer(sessions, output).run(read_chunks(0)))
@@ -132,6 +135,26 @@ class AcpSessions:
         built = await assemble(Path.cwd(), self._machine, options, overrides)
         try:
             return built.session.models.current is not None
+        finally:
+            await built.session.close()
+
+    async def check_model(self) -> None:
+        """Raise ``UnknownModel`` if the requested model would be replaced or is not listed.
+
+        A harness would record the run under the name that it requested.
+        """
+        overrides = SessionOverrides(persistent=False, reports_skipped=False)
+        built = await assemble(Path.cwd(), self._machine, self._options, overrides)
+        models = built.session.models
+        try:
+            current = models.current
+            if "allow_custom_model" in self._arguments.options or current is None:
+                return
+            if models.registry.is_custom(current):
+                raise UnknownModel(
+                    f'The provider "{current.provider}" does not list the model "{current.id}".',
+                    hint="Check the name, or pass --allow-custom-model to use it all the same.",
+                )
         finally:
             await built.session.close()
 
