@@ -66,6 +66,7 @@ def test_keys_are_not_replies(data: str) -> None:
 
 
 PIECES = [
+    *("\x1b[I", "\x1b[O"),  # the window got or lost the keyboard
     *("\x1b]11;rgb:1111/2222/3333\x07", "\x1b]11;rgb:1111/2222/3333\x1b\\", "\x1b[?2026;2$y"),
     *(
         "\x1b[?62;4c",
@@ -75,6 +76,14 @@ PIECES = [
         "\x1bP>|ghostty 1.2\x1b\\",
     ),
 ]
+
+
+def test_letters_of_a_focus_report_are_typed_when_its_escape_is_long_past() -> None:
+    decoder = Decoder()
+    decoder.feed(b"\x1b", 0.0)
+    decoder.expire(0.02)
+
+    assert decoder.feed(b"[I", 3.0) == ["[", "I"]
 
 
 @pytest.mark.parametrize("reply", PIECES)

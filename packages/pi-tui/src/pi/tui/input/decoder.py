@@ -58,6 +58,10 @@ _TORN = r"\x1b(?:\[(?:\[|M[^\x1b]{0,2}|[0-?]*[ -/]*)|O[0-9]?|[\]P_^X][^\x07\x18\
 
 _ORPHAN = r"\[[<?>=][0-9;]|\[\d+;\d+(?:;\d+)*[Rnt]|\]\d+;|_G|P[>!0-9]"
 """The rest of a mouse report or reply whose ESC arrived much earlier. Not typed at once."""
+_FOCUS = ("[I", "[O")
+"""The same for a report that the window got or lost the keyboard."""
+_FOCUS_SECONDS = 1.5
+"""Two letters are soon typed by a user, so they are a report only for this long after the ESC."""
 
 _RE_ENCODED = r"\x1b\[(?:\d+;\d+u|27;\d+;\d+~)"
 _LONG_LINES = 80
@@ -93,9 +97,9 @@ class Decoder:
         text = self._utf8.decode(data)
         if not text:
             return []
-        self._arrived = now
+        before, self._arrived = self._arrived, now
         if not self._held and self._paste is None:
-            if self._expired is not None and re.match(_ORPHAN, self._expired + text):
+            if self._expired is not None and self._is_rest(self._expired + text, now - before):
                 text = f"\x1b{self._expired}{text}"
             elif text.isascii() and text.isprintable():
                 self._expired = None
@@ -146,6 +150,12 @@ class Decoder:
         if rest in _INTRODUCERS:
             events.append("\x1b" + rest)
         return events
+
+    def _is_rest(self, text: str, seconds: float) -> bool:
+        """Return whether a text that came this long after an ESC is the rest of a report."""
+        if text in _FOCUS:
+            return seconds < _FOCUS_SECONDS
+        return re.match(_ORPHAN, text) is not None
 
     def _keys(self, text: str, events: list[InputEvent]) -> str:
         """Extract keys. Returns the text after the start of a paste, or an empty string."""
