@@ -257,7 +257,25 @@ async def test_a_second_prompt_during_a_run_names_the_parameter(tmp_path: Path) 
     await asyncio.sleep(0)
     with pytest.raises(PiError, match=r"Specify streaming= \('steer' or 'followUp'\)"):
         await session.prompt("second")
+    with pytest.raises(PiError, match=r"Specify deliver_as= \('steer' or 'followUp'\)"):
+        await session.send_user_message("second")
     await running
+    await session.dispose()
+
+
+async def test_a_queue_that_does_not_exist_is_refused_with_the_name_of_the_parameter(
+    tmp_path: Path,
+) -> None:
+    session = await Program(tmp_path, says("ok")).session()
+    queue: Any = "next"
+    with pytest.raises(
+        ValueError, match="streaming must be one of 'steer', 'followUp', not 'next'"
+    ):
+        await session.prompt("go", streaming=queue)
+    with pytest.raises(ValueError, match="deliver_as must be one of"):
+        await session.send_user_message("go", deliver_as=queue)
+    with pytest.raises(ValueError, match="deliver_as must be one of"):
+        await session.send_custom_message({"custom_type": "x", "content": "y"}, deliver_as=queue)
     await session.dispose()
 
 

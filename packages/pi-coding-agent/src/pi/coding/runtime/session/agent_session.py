@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 from weakref import WeakSet
 
+from pi.agent.errors import AgentBusy
 from pi.agent.events import Kinds, Listener
 from pi.ai.factory import Network, make_services
 from pi.ai.messages import AssistantMessage, Image, UserMessage
@@ -31,7 +32,7 @@ from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.cache_warming import CacheWarming
 from pi.coding.runtime.session.compaction import CompactionControl, Summaries
 from pi.coding.runtime.session.events import EventFeed, events_during
-from pi.coding.runtime.session.prompts import PromptRunner
+from pi.coding.runtime.session.prompts import BUSY, PromptRunner
 from pi.coding.runtime.session.runs import AgentRuns
 from pi.coding.runtime.session.shell import UserShell
 from pi.coding.runtime.workspace import Workspace
@@ -285,6 +286,7 @@ class AgentSession:
         A failed answer is returned as well: see its ``stop_reason``. During a run ``streaming``
         selects the queue. Returns ``None`` if the text was queued or produced no answer.
         """
+        _check_queue("streaming", streaming)
         ended = await self.prompts.prompt(text, images, streaming=streaming)
         return None if ended is None else _last_answer(self.messages)
 
@@ -309,6 +311,9 @@ class AgentSession:
         self, text: str, images: Sequence[Image] = (), *, deliver_as: Streaming | None = None
     ) -> AssistantMessage | None:
         """Like ``prompt``, but without commands, skills and templates."""
+        _check_queue("deliver_as", deliver_as)
+        if self._core.agent.is_running and deliver_as is None:
+            raise AgentBusy(BUSY.format(streaming="deliver_as="))
         ended = await self.prompts.prompt(
             text, images, streaming=deliver_as, source="extension", expand=False
         )
@@ -330,6 +335,7 @@ class AgentSession:
         """
         core, agent = self._core, self._core.agent
         core.require_open()
+        _check_queue("deliver_as", deliver_as)
         # Lazy: imports the shell, and few sessions get messages of programs.
         from pi.coding.extension_host.events.answers import as_custom_message
 
@@ -421,6 +427,12 @@ class AgentSession:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _check_queue(parameter: str, queue: str | None) -> None:
+    """Raise ``ValueError`` for a queue that does not exist; it would be taken for a follow-up."""
+    if queue is not None and queue not in (valid := get_args(Streaming)):
+        raise ValueError(f"{parameter} must be one of {', '.join(map(repr, valid))}, not {queue!r}")
 
 
 def _last_answer(messages: Sequence[SessionMessage]) -> AssistantMessage | None:
