@@ -83,3 +83,10 @@ def test_a_missing_picture_is_named_and_its_session_goes_on(journey: Journey) ->
     assert "1 picture of this session cannot be read from" in ended.err
     assert (ended.code, ended.out) == (0, "All is well.\n")
     assert "blob:sha256" not in str(journey.model.last)
+
+
+def test_find_refers_to_ls_for_stored_outputs(journey: Journey) -> None:
+    journey.model.calls("find", pattern="*", path="artifact://")
+    assert journey.pi("-p", "--tools", "find", "look").code == 0
+
+    assert journey.model.results_of() == ["find does not search artifact://: list it with ls."]

@@ -101,13 +101,15 @@ def test_writes_that_name_no_member_or_no_row_say_what_is_wrong(journey: Journey
     database.close()
     journey.model.calls("write", path="new.zip", content="text")
     journey.model.calls("write", path="app.sqlite:users", content="nope")
+    journey.model.calls("write", path="app.sqlite:users", content="{name: 'Ada'")
     assert journey.pi("-p", "write").code == 0
 
-    archive, row = journey.model.results_of()
+    archive, row, unclosed = journey.model.results_of()
     assert archive == "Archive write path must target a file inside the archive"
     assert not (journey.home.cwd / "new.zip").exists()
     assert row.startswith("The row is not valid JSON5")
     assert row.count("valid") == 1
+    assert unclosed == "The row is not valid JSON5: Unclosed object starting near 1"
 
 
 def test_a_sub_agent_reads_and_writes_archives_and_databases(journey: Journey) -> None:

@@ -271,4 +271,6 @@ def parse_json5(text: str) -> Any:
     try:
         return pyjson5.decode(text, maxdepth=200)
     except (pyjson5.Json5Exception, RecursionError) as error:
-        raise BadFormat("JSON5", str(error.args[0])) from error
+        # The library names parts by their representation: Unclosed b'object'.
+        problem = re.sub(r"\bb'(\w+)'", r"\1", str(error.args[0]))
+        raise BadFormat("JSON5", problem) from error

@@ -142,7 +142,7 @@ async def _gh(
     except SpawnFailed as error:
         raise ShareFailed(
             "GitHub CLI (gh) is not installed.",
-            hint="Install it from https://cli.github.com/, or set a share handler.",
+            hint="Install it from https://cli.github.com/, or name a program in share.command.",
         ) from error
 
 

@@ -146,7 +146,7 @@ def build_live_session(bootstrap: Bootstrap) -> LiveSession:
 
 INTERNAL_URLS = ("artifact://", "agent://", "entry://", "skill://")
 """Prefixes of paths that are not files."""
-_FILE_TOOLS = frozenset({"read", "ls", "grep", "write", "edit"})
+_FILE_TOOLS = frozenset({"read", "ls", "grep", "find", "write", "edit"})
 
 
 def with_internal_urls(tool: AgentTool, session: Callable[[], LiveSession]) -> AgentTool:

@@ -38,6 +38,8 @@ async def use_internal_url(
     tool: AgentTool, params: Any, ctx: ToolContext, session: LiveSession
 ) -> Any:
     """Run ``read``, ``ls`` or ``grep`` with an internal URL; other tools raise ``ToolFailed``."""
+    if tool.name == "find":
+        raise ToolFailed(f"find does not search {params.path}: list it with ls.")
     if tool.name not in ("read", "ls", "grep"):
         raise ToolFailed(f"{params.path} can only be read.")
     scheme, _, rest = params.path.partition("://")
