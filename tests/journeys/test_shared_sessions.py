@@ -99,6 +99,20 @@ def test_guests_are_told_what_they_may_do_before_they_choose(journey: Journey) -
             viewer.sees("This link is view-only")
 
 
+def test_a_guest_is_told_why_it_is_back_in_its_own_session(journey: Journey) -> None:
+    with host(journey) as (sharer, link), journey.terminal(columns=WIDE) as guest:
+        journey.model.says("Mine.")
+        guest.submits("my own")
+        guest.sees("Mine.")
+        guest.submits(f"/join {link}")
+        guest.shows("guest, 2 here")
+        guest.loses("my own")
+        sharer.submits("/collab stop")
+        guest.shows("my own", "Mine.", "The host has stopped sharing.")
+        guest.settles()
+        guest.shows("The host has stopped sharing.")
+
+
 def test_a_link_that_is_wider_than_the_window_has_no_margin(journey: Journey) -> None:
     with journey.terminal(columns=60) as user:
         user.submits("/collab")

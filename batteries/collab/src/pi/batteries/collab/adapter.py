@@ -41,7 +41,7 @@ LOCAL_ONLY = (
     " `pi relay serve` on a server and set collab.relayUrl (docs/how-to/share-a-session.md)."
 )
 VIEW_ONLY = "This link is view-only: you read the session, and only others can prompt it."
-EQUAL = "All holders of the full link can steer this session, and are equal to pi."
+EQUAL = "All holders of the full link can steer this session; pi does not tell them apart."
 
 SETTINGS: tuple[tuple[str, type[Any], Any, str], ...] = (
     ("collab.relayUrl", str, "", "address of the relay; empty starts one on this machine"),
@@ -113,6 +113,9 @@ class Collab:
             if automatic in ("view", "control"):
                 self._pi.warn(error.explain())
             return
+        if sharing.farewell:
+            ctx.ui.notify(sharing.farewell, "warning")
+            sharing.farewell = ""
         if sharing.is_guest or sharing.opening:
             await self._continue_as_guest(sharing, event)
         elif sharing.host is not None and sharing.is_hosting:
@@ -405,6 +408,9 @@ class Collab:
         pi.context.ui.set_status("collab", None)
         if reason:
             pi.context.ui.notify(one_line(reason), "warning")
+            if self._found is not None and pi.context.mode == "tui":
+                # The screen of the next session replaces the one with this notice.
+                self._found.farewell = one_line(reason)
             pi.when_idle(self._go_back)
 
     async def leave(self, arguments: str, ctx: CommandContext) -> None:

@@ -31,6 +31,8 @@ class Sharing:
         """Whether the next session to start is a replica of the host's session."""
         self.automatic = ""
         """The value of ``collab.autoStart`` that has begun it; switching that off ends it."""
+        self.farewell = ""
+        """Why the shared session has ended; the session of the former guest shows it."""
         self.opens_page = False
         """Whether the next session to start is to be opened in the browser."""
         self._host_scope: Scope | None = None
