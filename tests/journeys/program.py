@@ -62,11 +62,13 @@ class Journey:
         """Names of ``complaints.FORBIDDEN`` that this journey provokes."""
         self._sessions: set[int] = set()
 
-    def pi(self, *arguments: str, piped: str = "", **environ: str) -> Ended:
+    def pi(
+        self, *arguments: str, piped: str = "", seconds: float = SECONDS, **environ: str
+    ) -> Ended:
         """Run ``pi`` through a pipe, to its end."""
         with self._start(arguments, environ) as process:
             try:
-                out, err = process.communicate(piped.encode(), SECONDS)
+                out, err = process.communicate(piped.encode(), seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
