@@ -24,3 +24,26 @@ def test_the_model_is_told_that_it_was_interrupted_only_if_it_was(
     assert "No such words." in told
     assert ("Your answer was interrupted" in told) == interrupts
     assert ("It was not interrupted." in told) != interrupts
+
+
+@pytest.mark.parametrize("mode", ["print", "json", "rpc", "acp", "terminal"])
+def test_a_condition_that_cannot_be_used_is_named_in_every_mode(
+    journey: Journey, mode: str
+) -> None:
+    journey.home.use_settings(ttsr={"enabled": True})
+    journey.home.write("rules/words.md", "---\ncondition: '[unclosed'\n---\nNo such words.")
+    if mode == "terminal":
+        with journey.terminal() as user:
+            user.sees("Rule words", "unclosed [")
+        return
+    if mode == "rpc":
+        with journey.rpc() as client:
+            client.prompts("hello")
+        shown = str(client.events("extension_ui_request"))
+    elif mode == "acp":
+        with journey.acp() as editor:
+            editor.prompts(editor.opens(), "hello")
+        shown = str(editor.updates)
+    else:
+        shown = journey.pi(*(["-p"] if mode == "print" else ["--mode", "json"]), "hello").err
+    assert shown.count("Rule words") == 1, shown

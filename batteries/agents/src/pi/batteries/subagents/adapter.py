@@ -209,14 +209,7 @@ class SubAgents:
     async def _sweep(self) -> None:
         for closed in await self.copies.sweep():
             location = closed.branch or str(closed.path)
-            self._show(f"Unmerged work of an agent was kept: {location}")
-
-    def _show(self, text: str) -> None:
-        """Show a warning in any mode."""
-        if self._pi.context.has_ui:
-            self._pi.context.ui.notify(text, "warning")
-        else:
-            self._pi.warn(text)
+            self._pi.warn(f"Unmerged work of an agent was kept: {location}", kind="warning")
 
     # Background agents ----------------------------------------------------------------------------
 
@@ -267,7 +260,7 @@ class SubAgents:
     def _unmerged(self, node: AgentNode) -> None:
         """Report unmerged work of an aborted call: now to the user, next turn to the model."""
         location = node.branch or node.path
-        self._show(f"Unmerged work of {node.id} was kept: {location}")
+        self._pi.warn(f"Unmerged work of {node.id} was kept: {location}", kind="warning")
         message = {"custom_type": REPORT, "content": self.work.report(node)}
         sending = self._pi.send_message(
             {**message, "details": {"agents": [node.row()]}}, deliver_as="next_turn"

@@ -62,7 +62,7 @@ class LspSession:
             ]
             self._servers = load_servers(configs)
             for message in self._servers.problems:
-                ctx.ui.notify(message, "warning")
+                self.pi.warn(message, kind="warning")
         return self._servers
 
     def _user_folders(self) -> tuple[Path, Path]:

@@ -229,7 +229,7 @@ class SessionKernels:
             except NoInterpreter as error:
                 if is_enabled:
                     text = f"{backend.tool} is not available: {error.message} {error.hint}"
-                    self._pi.context.ui.notify(text, "warning")
+                    self._pi.warn(text, kind="warning")
                 return
         session = self._sessions[backend.tool] = CellSession(self._pi, self._config, backend)
         self._pi.register_tool(

@@ -277,10 +277,7 @@ class Recorder:
             from pi.batteries.rewind.preview import coverage_text  # deferred: seldom shown
 
             text = coverage_text(coverage)
-            if self._pi.context.has_ui:
-                self._pi.context.ui.notify(f"Rewind: {text[:1].lower()}{text[1:]}", "warning")
-            else:
-                self._pi.warn(f"Rewind: {text[:1].lower()}{text[1:]}")
+            self._pi.warn(f"Rewind: {text[:1].lower()}{text[1:]}", kind="warning")
 
     # File layer and user commands -----------------------------------------------------------------
 

@@ -160,7 +160,7 @@ class SessionRules:
 
     def _complain(self, text: str) -> None:
         self._pi.log.warning("%s", text)
-        self._pi.context.ui.notify(text, "warning")
+        self._pi.warn(text, kind="warning")
 
     def _complain_about_trees(self, rules: Sequence[StreamRule]) -> None:
         """Report conditions that have no effect: without the library they are never checked."""

@@ -175,10 +175,7 @@ class SessionSearch:
             await store.set(NAMED_IN, [*modes, ctx.mode])
         except (PiError, OSError) as error:  # then every session names it
             self._pi.log.info("the notice is not remembered: %s", error)
-        if ctx.has_ui:
-            ctx.ui.notify(text, "info")
-        else:
-            self._pi.warn(text)
+        self._pi.warn(text, kind="info")
 
     async def _run(self, params: WebSearchParams, ctx: ToolContext) -> ToolResult:
         now = self._pi.scope.clock.now_ms()

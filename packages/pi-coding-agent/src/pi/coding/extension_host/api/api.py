@@ -98,6 +98,7 @@ from pi.version import __version__
 
 if TYPE_CHECKING:
     from pi.coding.export.share import ShareHandler  # deferred: imports every export format
+    from pi.coding.port.ui import NotifyKind
 
 C = TypeVar("C", bound=Callable[..., Any])
 H = TypeVar("H", bound=Handler)
@@ -512,10 +513,10 @@ class ExtensionAPI:
         """Emit an event of this extension to other extensions, JSON mode and RPC."""
         await self.events.publish(name, data)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, *, kind: NotifyKind = "error") -> None:
         """Show a problem: as a notice, or on standard error if there is no user interface."""
         if self.context.has_ui:
-            self.context.ui.notify(text, "error")
+            self.context.ui.notify(text, kind)
         else:
             self._state.report(one_line(text))
 
