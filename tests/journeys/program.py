@@ -56,19 +56,19 @@ class Journey:
         }
         self.program = COMMAND
         """The program that runs; another one if the journey has an installation of its own."""
+        self.seconds = SECONDS
+        """How long ``pi`` may run through a pipe."""
         self.seen: list[str] = []
         """Everything that programs of the journey have written."""
         self.expected: set[str] = set()
         """Names of ``complaints.FORBIDDEN`` that this journey provokes."""
         self._sessions: set[int] = set()
 
-    def pi(
-        self, *arguments: str, piped: str = "", seconds: float = SECONDS, **environ: str
-    ) -> Ended:
+    def pi(self, *arguments: str, piped: str = "", **environ: str) -> Ended:
         """Run ``pi`` through a pipe, to its end."""
         with self._start(arguments, environ) as process:
             try:
-                out, err = process.communicate(piped.encode(), seconds)
+                out, err = process.communicate(piped.encode(), self.seconds)
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise

@@ -59,8 +59,9 @@ def test_400_tasks_in_one_repository_lose_no_attempt(journey: Journey) -> None:
     rows = [{"id": f"t{n}", "prompt": "go", "cwd": str(journey.home.cwd)} for n in range(400)]
     tasks = journey.home.write_work("../tasks.jsonl", "".join(f"{json.dumps(r)}\n" for r in rows))
     out = journey.home.cwd.parent / "out"
+    journey.seconds = 540
     arguments = ("--workers", "4", "--per-worker", "8", "--retries", "0")
-    ended = journey.pi("batch", str(tasks), "-o", str(out), *arguments, seconds=540)
+    ended = journey.pi("batch", str(tasks), "-o", str(out), *arguments)
 
     assert ended.code == 0, ended.out + ended.err
     results = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
