@@ -235,19 +235,18 @@ async def test_child_processes_of_a_server_are_ended_with_the_session(
     assert not is_running(child)
 
 
-async def test_many_tools_are_replaced_by_a_search_tool(tmp_path: Path) -> None:
+async def test_many_tools_are_searched_for(tmp_path: Path) -> None:
     many = program("modern", "many")
     async with mcp_session(tmp_path, {"s": many}) as mcp:
-        assert mcp.tools == ("mcp_search",)
-        declared = next(tool for tool in mcp.pi.get_all_tools() if tool.name == "mcp_search")
-        assert len(str(declared.declaration)) / 4 < 2000
-        output = await mcp.text("mcp_search", query="tool_17")
+        assert mcp.tools == ()
+        assert "tool_search" in mcp.pi.get_active_tools()
+        output = await mcp.text("tool_search", query="tool_17")
         assert "mcp__s__tool_17" in output
-        assert "mcp__s__tool_17" in mcp.tools and len(mcp.tools) <= 9
+        assert "mcp__s__tool_17" in mcp.tools and len(mcp.tools) <= 8
 
 
 async def test_a_tool_that_was_found_can_be_called_in_the_same_run(tmp_path: Path) -> None:
-    steps = (calls("mcp_search", query="tool_17"), calls("mcp__s__tool_17"), says("done"))
+    steps = (calls("tool_search", query="tool_17"), calls("mcp__s__tool_17"), says("done"))
     async with mcp_session(tmp_path, {"s": program("modern", "many")}, steps=steps) as mcp:
         results = [
             message for message in mcp.hosted.session.messages if "unknown tool" in str(message)

@@ -38,7 +38,6 @@ from pi.batteries.mcp.session import Values
 from pi.batteries.mcp.tools import (
     output_tokens,
     prompt_arguments,
-    rank_names,
     search_share,
     tool_name,
     unique_names,
@@ -423,17 +422,6 @@ def test_limits_come_from_the_environment_or_the_definition() -> None:
 )
 def test_the_context_share_for_tool_search_is_configurable(value: str, share: float | None) -> None:
     assert search_share({"ENABLE_TOOL_SEARCH": value}) == share
-
-
-def test_exact_names_are_found_first() -> None:
-    texts = {
-        "mcp__a_list_issues": ("a list_issues", "lists issues"),
-        "mcp__a_close": ("a close", "closes an issue"),
-        "mcp__b_sum": ("b sum", "adds"),
-    }
-    assert rank_names("issue", texts) == ["mcp__a_list_issues", "mcp__a_close"]
-    assert rank_names("mcp__b_sum issues", texts)[0] == "mcp__b_sum"
-    assert rank_names("nothing", texts) == []
 
 
 def test_arguments_of_prompts_are_matched_by_name_and_position() -> None:

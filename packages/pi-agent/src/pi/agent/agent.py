@@ -41,6 +41,7 @@ from pi.ai.messages import (
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import StreamOptions
+from pi.ai.transcript import final_tools
 from pi.base.clock import Clock, SystemClock
 from pi.base.records import Record, replace
 
@@ -206,6 +207,12 @@ class Agent:
             tools=self._declared(),
             tool_choice=self._options.tool_choice,
         )
+
+    @property
+    def declared_tools(self) -> frozenset[str]:
+        """The names of the tools that the conversation declares."""
+        instructions = self._projection.instructions(self.conversation.messages())
+        return frozenset(tool.name for tool in final_tools(instructions))
 
     def undeclared_changes(self) -> Sequence[SystemMessage]:
         """Changes of prompt and tools that the conversation does not contain yet."""

@@ -18,6 +18,16 @@ from pi.extension import BadFormat, BadResource, Json, Record, Where, field, neu
 from pi.extension.guards import mcp_key
 
 TransportKind: TypeAlias = Literal["stdio", "http", "sse"]
+Exposure: TypeAlias = Literal["direct", "deferred", "hidden"]
+EXPOSURES: dict[str, Exposure] = {
+    "direct": "direct",
+    "deferred": "deferred",
+    "hidden": "hidden",
+    # Without a code mode its tools are searched for, like deferred ones.
+    "codemode": "deferred",
+    "codemode-deferred": "deferred",
+}
+"""The exposures of files, by their names there."""
 
 
 class Definition(Record):
@@ -40,6 +50,12 @@ class Definition(Record):
     start_timeout: float | None = None
     only_tools: tuple[str, ...] | None = None
     without_tools: tuple[str, ...] = ()
+    exposure: Exposure | None = None
+    """How tools are exposed; ``None``: declared, unless there are many."""
+    tool_exposure: dict[str, Exposure] = field(default_factory=dict)
+    """Exposures by name or pattern of a tool."""
+    description: str = ""
+    """One line about the server, for the model."""
     oauth: Json = field(default_factory=dict)
     """``clientId``, ``clientSecret`` and ``scopes`` of a registered client."""
     problem: str = ""
@@ -149,6 +165,13 @@ def _server(name: str, raw: Json) -> Definition:
             start_timeout=None if start is None else start / 1000,
             only_tools=tuple(_texts(included)) if isinstance(included, list) else None,
             without_tools=tuple(_texts(raw.get("excludeTools", raw.get("disabledTools")))),
+            exposure=EXPOSURES.get(_text(raw, "exposure")),
+            tool_exposure={
+                name: EXPOSURES[exposure]
+                for name, exposure in _strings(raw.get("toolExposure")).items()
+                if exposure in EXPOSURES
+            },
+            description=_text(raw, "description"),
             oauth=raw["oauth"] if isinstance(raw.get("oauth"), dict) else {},
         )
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ from pi.batteries.mcp.lists import lists_from_json, lists_to_json
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import SCHEME, ResourceReader
 from pi.batteries.mcp.server import McpServer, invalid_limits
-from pi.batteries.mcp.tools import SessionPrompts, SessionTools
+from pi.batteries.mcp.tools import TOOL_SEARCH, SessionPrompts, SessionTools
 from pi.extension import (
     ExtensionAPI,
     Scope,
@@ -113,6 +113,12 @@ INTRODUCTION = (
 )
 
 
+DEFERRED = (
+    "The tools of these MCP servers are not declared to you."
+    f" Find them with {TOOL_SEARCH} and call them afterwards."
+)
+
+
 class SessionMcp:
     """All servers of one session."""
 
@@ -133,7 +139,10 @@ class SessionMcp:
         self._starting: set[asyncio.Task[Any]] = set()
         self._shown_lists: dict[str, Any] = {}
         self._instructions = ""
-        """The section of the system prompt."""
+        """The section of the system prompt with the words of the servers."""
+        self._deferred = ""
+        """The section that lists servers whose tools are searched for."""
+        self._has_warned = False
         self._watched: dict[str, set[str]] = {}
         reader = ResourceReader(self)
         pi.add_scheme(SCHEME, reader)
@@ -321,7 +330,7 @@ class SessionMcp:
         if lists != self._shown_lists:
             self._shown_lists = lists
             self._declare_instructions()
-            self.tools.update(self.servers)
+            self._update_tools()
             self.prompts.update(self.servers)
 
     def _declare_instructions(self) -> None:
@@ -332,7 +341,36 @@ class SessionMcp:
 
     def model_changed(self) -> None:
         """Register the tools again: whether models search depends on the context window."""
+        self._update_tools()
+
+    def _update_tools(self) -> None:
         self.tools.update(self.servers)
+        self._warn_of_unreachable_tools()
+        text = deferred_section(self.tools.deferred)
+        if text != self._deferred:
+            self._deferred = text
+            self.pi.add_section("mcp_servers", text)
+
+    def _warn_of_unreachable_tools(self) -> None:
+        """Say once that the model cannot search, for example because of ``--tools``."""
+        active = {*self.pi.get_active_tools()}
+        if self.tools.unreachable(active) and not self._has_warned:
+            self._has_warned = True
+            names = ", ".join(server.name for server in self.tools.deferred)
+            self.pi.warn(
+                f"Tools of the MCP servers {names} cannot be called: {TOOL_SEARCH} is not active."
+            )
+
+
+def deferred_section(servers: Iterable[McpServer]) -> str:
+    """The servers whose tools are not declared, for the system prompt; empty without any."""
+    lines = [
+        f"- mcp__{server_word(server.name)} ({TOOL_SEARCH})"
+        + (f": {text}" if (text := one_line(server.configured.definition.description)) else "")
+        for server in servers
+    ]
+    text = "\n".join([DEFERRED, *lines])
+    return f"<mcp_servers>\n{text}\n</mcp_servers>" if lines else ""
 
 
 def instructions_section(servers: list[McpServer]) -> str:

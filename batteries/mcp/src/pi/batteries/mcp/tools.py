@@ -1,7 +1,8 @@
 """Registers tools and prompts of servers in a session.
 
-If their definitions take too much of the context window, models search for tools instead. Prompts
-are commands: ``/<server>:<prompt> first "second word" name=value``.
+A tool is declared, found with ``tool_search`` or hidden, as its definition says; without a word
+of it, tools are declared unless all of them take too much of the context window. Prompts are
+commands: ``/<server>:<prompt> first "second word" name=value``.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Set
+from fnmatch import fnmatchcase
+from typing import Any
 
 from pi.batteries.mcp import content
-from pi.batteries.mcp.definitions import server_word
+from pi.batteries.mcp.definitions import Exposure, server_word
 from pi.batteries.mcp.interaction import required_pages
 from pi.batteries.mcp.protocol import (
     MAX_RESULT_DEPTH,
@@ -32,9 +34,7 @@ from pi.extension import (
     AgentTool,
     CommandContext,
     Json,
-    Meta,
     PiError,
-    Record,
     Registration,
     ToolContext,
     ToolFailed,
@@ -84,23 +84,17 @@ def _hash(name: str, server: str, tool: str) -> str:
     return f"{name[: MAX_NAME - 9]}_{digest}"
 
 
-SEARCH = "mcp_search"
 MAX_DESCRIPTION = 4000
 """Maximum characters of a description; some servers send whole manuals."""
-MAX_FOUND = 8
 SHARE = 10
-"""Maximum share of the context window for definitions, in %; above it the model searches."""
+"""Maximum share of the context window for definitions, in %; above it they are deferred."""
 DEFAULT_WINDOW = 128_000
 
+TOOL_SEARCH = "tool_search"
+"""The tool of pi that makes deferred tools callable."""
 Pair = tuple[str, str]
-
-
-class ToolSearchParams(Record):
-    """Arguments of the search tool."""
-
-    query: Annotated[
-        str, Meta(description="Words that describe the tool, or exact tool names with spaces")
-    ]
+EXPOSURES: Mapping[Exposure, str] = {"direct": "active", "deferred": "deferred", "hidden": "hidden"}
+"""What the exposures of definitions are called for tools of extensions."""
 
 
 class SessionTools:
@@ -112,11 +106,9 @@ class SessionTools:
         self._patterns = PatternMatcher(session.pi, session.pi.log.warning)
         self._registered: dict[str, tuple[Any, Registration]] = {}
         """By name: the values from which the tool was created, and its registration."""
-        self._enabled: dict[str, Registration] = {}
-        self._search: tuple[str, Registration] | None = None
         self.names: dict[Pair, str] = {}
-        self.is_searched = False
-        """Whether the model has to search for tools."""
+        self.deferred: tuple[McpServer, ...] = ()
+        """Servers with tools that the model has to search for."""
 
     def update(self, servers: Iterable[McpServer]) -> None:
         """Register the current tools of the servers; unchanged ones stay registered."""
@@ -126,18 +118,27 @@ class SessionTools:
             for tool in _allowed_tools(server)
         }
         self.names = unique_names(offered)
-        self.is_searched = self._needs_search([tool for _, tool in offered.values()])
+        usual = self._usual_exposure(offered.values())
         offered_now: dict[str, Any] = {}
+        deferred: dict[str, McpServer] = {}
         for pair, name in self.names.items():
             server, tool = offered[pair]
-            offered_now[name] = (server, tool, name, "on_demand" if self.is_searched else "active")
+            exposure = exposure_of(server, tool) or usual
+            offered_now[name] = (server, tool, name, EXPOSURES[exposure])
+            if exposure == "deferred":
+                deferred[server.name] = server
+        self.deferred = tuple(deferred.values())
         for name in [*self._registered]:
             if offered_now.get(name) != self._registered[name][0]:
                 self._registered.pop(name)[1].remove()
         for name, offer in offered_now.items():
             if name not in self._registered:
                 self._register(name, offer)
-        self._declare_search(offered)
+
+    def unreachable(self, active: Set[str]) -> bool:
+        """Whether deferred tools exist, and the model has neither them nor ``tool_search``."""
+        names = [name for name, (offer, _) in self._registered.items() if offer[3] == "deferred"]
+        return bool(names) and TOOL_SEARCH not in active and active.isdisjoint(names)
 
     def _register(self, name: str, offer: Any) -> None:
         server, tool, _, exposure = offer
@@ -221,52 +222,25 @@ class SessionTools:
         details = {"server": server.name, "tool": tool.name}
         return content.tool_result(limited, is_error=is_error, stored_as=stored, details=details)
 
-    # Search ---------------------------------------------------------------------------------------
-
-    def _needs_search(self, tools: list[ToolInfo]) -> bool:
+    def _usual_exposure(self, offered: Iterable[tuple[McpServer, ToolInfo]]) -> Exposure:
+        """The exposure of tools whose definition names none."""
+        tools = [tool for server, tool in offered if exposure_of(server, tool) is None]
         share = search_share(self._pi.context.environ)
         if share is None or not tools:
-            return False
+            return "direct"
         model = self._pi.context.model
         window = model.context_window if model is not None else DEFAULT_WINDOW
-        return sum(map(tokens, tools)) > window * share / 100
+        return "deferred" if sum(map(tokens, tools)) > window * share / 100 else "direct"
 
-    def _declare_search(self, offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> None:
-        description = search_description(offered) if self.is_searched else ""
-        if self._search is not None and self._search[0] != description:
-            self._search[1].remove()
-            self._search = None
-        for name in [*self._enabled]:
-            if not self.is_searched or name not in self._registered:
-                self._enabled.pop(name).remove()
-        if not description or self._search is not None:
-            return
 
-        async def run(params: ToolSearchParams, ctx: ToolContext) -> ToolResult:
-            return self._activate_matches(params.query)
-
-        search_tool = make_tool(
-            name=SEARCH,
-            label="MCP search",
-            description=description,
-            params=ToolSearchParams,
-            run=run,
-            approval="read",
-        )
-        self._search = (description, self._pi.add_tool(search_tool, exposure="active"))
-
-    def _activate_matches(self, query: str) -> ToolResult:
-        """Activate the tools that match best, and list them. Raises ``ToolFailed`` if none does."""
-        offers = {name: offer[:2] for name, (offer, _) in self._registered.items()}
-        names = rank_names(query, {name: _searched_texts(*offer) for name, offer in offers.items()})
-        if not names:
-            raise ToolFailed(f"No tool matches {query!r}. Use other words, or fewer.")
-        for name in names:
-            if name not in self._enabled:
-                self._enabled[name] = self._pi.enable_tools([name])
-        lines = [f"- {name}: {one_line(offers[name][1].description)[:200]}" for name in names]
-        text = "These tools can be called from now on:\n" + "\n".join(lines)
-        return ToolResult.of(text, details={"tools": names})
+def exposure_of(server: McpServer, tool: ToolInfo) -> Exposure | None:
+    """The exposure that a definition gives to a tool: by its name, then the first pattern."""
+    definition = server.configured.definition
+    by_name = definition.tool_exposure
+    if tool.name in by_name:
+        return by_name[tool.name]
+    matching = (by_name[pattern] for pattern in by_name if fnmatchcase(tool.name, pattern))
+    return next(matching, definition.exposure)
 
 
 def describe_tool(server: McpServer, tool: ToolInfo) -> str:
@@ -275,18 +249,6 @@ def describe_tool(server: McpServer, tool: ToolInfo) -> str:
     if len(text) > MAX_DESCRIPTION:
         text = f"{text[:MAX_DESCRIPTION]}…"
     return f"{text}\n(tool of the MCP server {server.name})"
-
-
-def search_description(offered: Mapping[Pair, tuple[McpServer, ToolInfo]]) -> str:
-    """The description of the search tool: the servers, and how many tools they have."""
-    counts: dict[str, int] = {}
-    for server, _ in offered:
-        counts[server] = counts.get(server, 0) + 1
-    lines = [f"- {name}: {number} tools" for name, number in sorted(counts.items())]
-    return (
-        "Find tools of MCP servers and make them callable. Search before you say that something"
-        " cannot be done. Servers:\n" + "\n".join(lines[:40])
-    )
 
 
 def output_tokens(environ: Mapping[str, str], default: int) -> int:
@@ -310,29 +272,6 @@ def tokens(tool: ToolInfo) -> int:
     """The estimated number of tokens of a definition."""
     size = len(tool.name) + len(tool.description[:MAX_DESCRIPTION])
     return (size + len(json.dumps(tool.input_schema))) // content.CHARACTERS_PER_TOKEN + 20
-
-
-def rank_names(query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
-    """The best matching names, exact names first. ``texts`` has title and description by name."""
-    terms = [word for word in re.split(r"[^a-z0-9]+", query.lower()) if word]
-    exact = [name for name in query.replace(",", " ").split() if name in texts]
-    scores: dict[str, float] = {}
-    for name, (title, description) in texts.items():
-        parts = set(re.split(r"[^a-z0-9]+", title.lower()))
-        score = sum(
-            3.0 * (word in parts)
-            + 1.5 * (word in title.lower())
-            + 1.0 * (word in description.lower())
-            for word in terms
-        )
-        if score:
-            scores[name] = score
-    best = sorted(scores, key=lambda name: (-scores[name], name))
-    return [*dict.fromkeys((*exact, *best))][:MAX_FOUND]
-
-
-def _searched_texts(server: McpServer, tool: ToolInfo) -> tuple[str, str]:
-    return f"{server.name} {tool.name} {tool.title}", tool.description
 
 
 def _allowed_tools(server: McpServer) -> Iterable[ToolInfo]:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
     ExtensionTools: TypeAlias = Mapping[str, ExtensionTool]
 
+TOOL_SEARCH = "tool_search"
+"""The tool that makes deferred tools callable; it exists while there are any."""
+SEARCH_NOTE = ToolNote(name=TOOL_SEARCH, snippet="Find tools that are not declared yet")
+MCP_PREFIX = "mcp__"
 ALWAYS_ACTIVE = ("unlisted", "resolver")
 """Exposures of tools that no selection deactivates."""
 NOT_LISTED = ("hidden", *ALWAYS_ACTIVE)
@@ -61,6 +65,10 @@ class Toolbox:
         self._built_in: dict[str, AgentTool] = {}
         self._branch: tuple[str, ...] | None = None
         """The built-in tools of the branch that was resumed."""
+        self._loaded: set[str] = set()
+        """Deferred tools that were searched for, until the conversation declares them."""
+        self._deselected: frozenset[str] = frozenset()
+        """Deferred tools that a selection has deactivated, until they are searched for again."""
 
     def add(self, tool: AgentTool, note: ToolNote | None = None) -> None:
         """Add a tool. It is active unless the user selected other tools."""
@@ -78,6 +86,8 @@ class Toolbox:
         """
         self._chosen = tuple(names)
         self._known_then = frozenset(self.names)
+        self._loaded.clear()
+        self._deselected = self._agent.declared_tools - {*self._chosen}
 
     def resume(self, names: Iterable[str] | None) -> None:
         """Activate the built-in tools among ``names``, those of a resumed branch.
@@ -204,9 +214,13 @@ class Toolbox:
         if not filter.any:
             return ()
         names = dict.fromkeys((*self._built_in_names(), *self._added, *contributed))
+        if deferred := _deferred(contributed):
+            names[TOOL_SEARCH] = None
         if filter.only is not None:
             # Resolvers are added: without one a previewed change could not be applied.
             allowed = (*filter.only, *_resolvers(contributed))
+            if not any(name.startswith(MCP_PREFIX) for name in filter.only):
+                allowed += tuple(name for name in deferred if name.startswith(MCP_PREFIX))
             names = dict.fromkeys(
                 name for written in allowed for name in names if tool_matches(written, name)
             )
@@ -224,7 +238,7 @@ class Toolbox:
     def known(self) -> frozenset[str]:
         """The names of all tools, also excluded ones and those of extensions that are off."""
         extensions = self._extensions
-        names = (*self._workspace.tools, *self._added, *extensions.tools())
+        names = (*self._workspace.tools, *self._added, *extensions.tools(), TOOL_SEARCH)
         return frozenset(names) | extensions.declared_tools()
 
     @property
@@ -258,11 +272,18 @@ class Toolbox:
 
     def _selected_names(self, names: tuple[str, ...], contributed: ExtensionTools) -> Iterable[str]:
         """Return the default tools, or the selected ones and those registered afterwards."""
-        if self._chosen is None and self._filter.only is not None:
-            return names
+        deferred = self._inactive_deferred(contributed)
+        if self._chosen is None and (only := self._filter.only) is not None:
+            return (
+                name
+                for name in names
+                if name not in deferred or any(_names_deferred(written, name) for written in only)
+            )
         exposed = {name: tool.exposure for name, tool in contributed.items()}
         always = {name for name in exposed if exposed[name] in ALWAYS_ACTIVE}
         offered = {name for name in exposed if exposed[name] == "active"} | {*self._added}
+        offered |= {TOOL_SEARCH}
+        always |= {*_deferred(contributed)} - deferred
         if self._chosen is None:
             defaults = self._workspace.settings.values.default_tools
             removed = removed_tools((*defaults, *self._filter.changes))
@@ -278,8 +299,36 @@ class Toolbox:
         later = {name for name in offered if name not in self._known_then} | always
         return (*self._chosen, *(name for name in names if name in later))
 
+    def _inactive_deferred(self, contributed: ExtensionTools) -> frozenset[str]:
+        """Return the deferred tools that the model has not searched for.
+
+        The conversation declares the others, so that they stay active on their branch.
+        """
+        deferred = _deferred(contributed)
+        if not deferred:
+            return frozenset()
+        callable = {*self._agent.declared_tools, *self._loaded} - self._deselected
+        return frozenset(name for name in deferred if name not in callable)
+
+    def _search(self, query: str, limit: int) -> Sequence[AgentTool]:
+        """Activate the deferred tools that match a query best, and return them."""
+        from pi.coding.tools.tool_search import best_tools  # lazy: few sessions have deferred tools
+
+        contributed = self._extensions.tools()
+        inactive = self._inactive_deferred(contributed)
+        allowed = self._extensions.restrict_tools(self._names(contributed), self._added)
+        candidates = [contributed[name].tool for name in allowed if name in inactive]
+        tools = best_tools(query, candidates, limit)
+        names = {tool.name for tool in tools}
+        self._loaded |= names
+        self._deselected -= names
+        self.refresh()
+        return tools
+
     def active(self) -> tuple[AgentTool, ...]:
         """Return the active tools, ready to run."""
+        if self._loaded:
+            self._loaded -= self._agent.declared_tools
         contributed = self._extensions.tools()
         names = self._active_names(contributed)
         return self._ready([self._make_tool(name, contributed) for name in names])
@@ -302,6 +351,11 @@ class Toolbox:
         if name in self._added:
             return self._added[name][0]
         if name not in self._built_in:
+            if name == TOOL_SEARCH:
+                from pi.coding.tools.tool_search import tool_search_tool  # lazy: as in `_search`
+
+                self._built_in[name] = tool_search_tool(self._search)
+                return self._built_in[name]
             self._built_in[name] = self._workspace.tools[name].make()
         return self._built_in[name]
 
@@ -310,6 +364,8 @@ class Toolbox:
             return contributed_tool.note
         if name in self._added:
             return self._added[name][1]
+        if name == TOOL_SEARCH:
+            return SEARCH_NOTE
         built_in = self._workspace.tools[name]
         return ToolNote(name=name, snippet=built_in.snippet, guidelines=built_in.guidelines)
 
@@ -317,6 +373,17 @@ class Toolbox:
 def _resolvers(contributed: ExtensionTools) -> tuple[str, ...]:
     """Return the tools that are active only beside tools that may leave pending actions."""
     return tuple(name for name, tool in contributed.items() if tool.exposure == "resolver")
+
+
+def _deferred(contributed: ExtensionTools) -> tuple[str, ...]:
+    """Return the tools that are declared only after the model has searched for them."""
+    return tuple(name for name, tool in contributed.items() if tool.exposure == "deferred")
+
+
+def _names_deferred(written: str, name: str) -> bool:
+    """Whether an entry of ``--tools`` asks for a deferred tool; ``*`` alone does not."""
+    is_meant = "*" not in written or written.startswith(MCP_PREFIX)
+    return is_meant and tool_matches(written, name)
 
 
 def selected_tools(filter: ToolFilter, usual: Iterable[str]) -> tuple[str, ...]:

@@ -159,8 +159,9 @@ class ExtensionAPI:
         self, tool: AgentTool, **options: Unpack[ToolRegistrationOptions]
     ) -> Registration:
         """Add a tool, or replace the one of that name; at any time. ``exposure`` is ``active`` by
-        default. ``on_demand`` tools are inactive until selected; ``hidden`` ones are also absent
-        from lists; ``unlisted`` ones are active but absent from lists.
+        default. ``deferred`` tools are declared once the model has found them with
+        ``tool_search``; ``on_demand`` ones are inactive until selected; ``hidden`` ones are also
+        absent from lists; ``unlisted`` ones are active but absent from lists.
         """
         return loaded_extension.add_tool(self._instance, check_tool(tool), **options)
 

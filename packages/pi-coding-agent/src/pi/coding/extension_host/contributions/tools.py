@@ -26,8 +26,9 @@ from pi.coding.files.layers import writing_for
 from pi.coding.prompt import ToolNote
 from pi.coding.resources.sources import SourceInfo
 
-Exposure: TypeAlias = Literal["active", "on_demand", "hidden", "unlisted", "resolver"]
-"""``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` tools are also
+Exposure: TypeAlias = Literal["active", "deferred", "on_demand", "hidden", "unlisted", "resolver"]
+"""``deferred`` tools are declared after the model has found them with ``tool_search``.
+``on_demand`` tools are inactive until they are selected or enabled; ``hidden`` tools are also
 absent from lists. ``unlisted`` tools are active but absent from lists. ``resolver`` tools are
 unlisted, and active only beside an active tool that may leave pending actions (``deferrable``);
 ``--tools`` need not name them.

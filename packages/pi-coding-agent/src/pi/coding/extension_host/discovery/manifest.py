@@ -85,7 +85,9 @@ class ToolManifest(Record, rename=None):
     """One line for the system prompt."""
     guidelines: tuple[str, ...] = ()
     """Lines of the system prompt about its use."""
-    exposure: Literal["active", "on_demand", "hidden", "unlisted", "resolver"] = "active"
+    exposure: Literal["active", "deferred", "on_demand", "hidden", "unlisted", "resolver"] = (
+        "active"
+    )
     """As ``exposure`` of ``pi.add_tool``."""
     approval: Literal["read", "write", "exec"] = "exec"
     """What a call may do, for permission guards, until the extension is loaded."""
