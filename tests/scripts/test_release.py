@@ -196,11 +196,24 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(project: Path, wheels: Path) -> Path:
     """Build a wheel as ``pip install`` does."""
-    before = {*wheels.iterdir()}
+    before = {*wheels.glob("*.whl")}
     command = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels)
     subprocess.run(command, cwd=project, check=True, capture_output=True)
-    (wheel,) = {*wheels.iterdir()} - before
+    (wheel,) = {*wheels.glob("*.whl")} - before
     return wheel
+
+
+def test_pipx_and_uv_tool_find_the_program_in_the_package_that_the_readme_names(
+    root: Path, tmp_path: Path
+) -> None:
+    # Both link only the programs of that package, and refuse one without any.
+    assert "pipx install pi-harness  " in (root / "README.md").read_text(encoding="utf-8")
+
+    for name in ("pi-harness", "pi-coding-agent"):
+        with zipfile.ZipFile(build(root / "packages" / name, tmp_path)) as wheel:
+            (entry_points,) = (n for n in wheel.namelist() if n.endswith("/entry_points.txt"))
+            text = wheel.read(entry_points).decode()
+        assert "[console_scripts]\npi = pi.cli.main:main\n" in text
 
 
 @pytest.mark.slow
