@@ -15,6 +15,8 @@ def test_words_of_other_programs_suggest_what_to_use(journey: Journey) -> None:
         (["settings"], "/settings"),
         (["trust"], "/trust"),
         (["batteries", "on", "plan"], "`pi extensions`"),
+        (["extensions", "todo"], "`pi extensions on|off NAME`"),
+        (["extensions", "enable", "todo"], "`pi extensions on|off NAME`"),
         (["settings", "set", "theme", "light"], "/settings"),
         (["plugin", "list"], "`pi install`"),
         (["upgrade"], "`pi update`"),

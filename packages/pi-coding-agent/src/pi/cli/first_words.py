@@ -27,7 +27,9 @@ SHORT_FORMS: Mapping[str, tuple[str, ...]] = {
 """What a first word runs if nothing, an option or one word follows it."""
 
 _PLUGINS = "`pi extensions` switches bundled extensions, `pi install` adds others."
+_EXTENSIONS = "extensions"
 SUGGESTIONS: Mapping[str, str] = {
+    _EXTENSIONS: "`pi extensions list NAME` shows one, `pi extensions on|off NAME` switches it.",
     "batteries": "`pi extensions` lists and switches the bundled extensions.",
     "tools": "`pi extensions` lists what adds tools, and `--tools a,b` allows only these.",
     "settings": "In a session, /settings shows and changes them; /reload reads the file again.",
@@ -37,8 +39,26 @@ SUGGESTIONS: Mapping[str, str] = {
     "packages": "`pi list` lists installed packages, `pi install` adds one.",
     "upgrade": "`pi update` names the command that updates pi.",
 }
-"""What to use instead of words that are commands elsewhere."""
-_ACTIONS = frozenset({"list", "ls", "show", "on", "off", "get", "set", "add", "remove", "edit"})
+"""What to use instead of words that are commands elsewhere, or that a command does not take."""
+_ACTIONS = frozenset(
+    [
+        "list",
+        "ls",
+        "show",
+        "info",
+        "on",
+        "off",
+        "enable",
+        "disable",
+        "get",
+        "set",
+        "add",
+        "remove",
+        "install",
+        "search",
+        "edit",
+    ]
+)
 """Words after a name of ``SUGGESTIONS`` that make a command of it, not a sentence."""
 
 
@@ -89,7 +109,8 @@ def reject_non_prompt(
 def _suggest_other(argv: Sequence[str]) -> str:
     first, *following = argv
     is_action = len(following) <= MAX_ACTION and following[:1] and following[0] in _ACTIONS
-    if first not in SUGGESTIONS or (following and not is_action):
+    is_argument = first == _EXTENSIONS and len(following) == 1 and is_name(following[0])
+    if first not in SUGGESTIONS or (following and not (is_action or is_argument)):
         return ""
     typed = " ".join(argv)
     return (
