@@ -305,3 +305,30 @@ def test_a_typed_command_says_nothing_if_its_battery_is_on(journey: Journey, com
     with journey.rpc() as client:
         client.request("prompt", message=command)
         assert "for this session" not in json.dumps(client.records)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_a_session_has_used_can_be_switched_off_in_it(journey: Journey, keep: bool) -> None:
+    lists = [{"phase": "Kitchen", "items": ["Bake"]}]
+    journey.home.use_settings(
+        task={"enabled": True}, todo={"enabled": True}, plan={"enabled": True}
+    )
+    with journey.rpc() as client:
+        journey.model.calls("task", tasks=[{"task": "look around", "name": "Scout"}])
+        journey.model.when('"name": "yield"', calls("yield", data="Nothing."))
+        client.prompts("delegate it")
+        journey.model.calls("todo", ops=[{"op": "init", "list": lists}])
+        client.prompts("list it")
+        client.request("prompt", message="/todo append Kitchen: Eat it")
+        client.request("prompt", message="/plan")
+        for name in ("subagents", "todo", "plan"):
+            answer = client.request("set_extension", name=name, enabled=False, keep=keep)
+            assert answer["message"] == f"{name} is off."
+            assert answer["extension"]["state"] == "off"
+        journey.model.calls("write", path="cake.txt", content="baked")
+        client.prompts("write it")
+        assert sorted(journey.model.tools_of()) == ["bash", "edit", "read", "write"]
+        assert (journey.home.cwd / "cake.txt").exists()
+    if keep:
+        journey.pi("-p", "-c", "hi")
+        assert sorted(journey.model.tools_of()) == ["bash", "edit", "read", "write"]

@@ -40,25 +40,9 @@ SUGGESTIONS: Mapping[str, str] = {
     "upgrade": "`pi update` names the command that updates pi.",
 }
 """What to use instead of words that are commands elsewhere, or that a command does not take."""
-_ACTIONS = frozenset(
-    [
-        "list",
-        "ls",
-        "show",
-        "info",
-        "on",
-        "off",
-        "enable",
-        "disable",
-        "get",
-        "set",
-        "add",
-        "remove",
-        "install",
-        "search",
-        "edit",
-    ]
-)
+_ACTIONS = frozenset({"list", "ls", "show", "info", "search", "get", "set", "add", "remove"}) | {
+    *("on", "off", "enable", "disable", "install", "edit")
+}
 """Words after a name of ``SUGGESTIONS`` that make a command of it, not a sentence."""
 
 

@@ -400,9 +400,9 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds.items())
 
 
-_OVERRULED = frozenset({"setting", "file"})
+_OVERRULED = frozenset({"setting", "file", "entry"})
 """Triggers that do not count while the switch of the extension is off: ``mcp.enabled: false`` wins
-over ``mcp.servers`` and over an ``mcp.json``."""
+over ``mcp.servers`` and over an ``mcp.json``, ``task.enabled: false`` over earlier sub-agents."""
 
 
 def _is_switched_off(kinds: Mapping[str, Sequence[str]], settings: Mapping[str, Any]) -> bool:
