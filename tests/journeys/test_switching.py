@@ -315,7 +315,7 @@ def test_what_a_session_has_used_can_be_switched_off_in_it(journey: Journey, kee
     )
     with journey.rpc() as client:
         journey.model.calls("task", tasks=[{"task": "look around", "name": "Scout"}])
-        journey.model.when('"name": "yield"', calls("yield", data="Nothing."))
+        journey.model.when('"name":"yield"', calls("yield", data="Nothing."))
         client.prompts("delegate it")
         journey.model.calls("todo", ops=[{"op": "init", "list": lists}])
         client.prompts("list it")

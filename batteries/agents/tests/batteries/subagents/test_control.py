@@ -22,7 +22,6 @@ from tests.batteries.subagents.agent_session import (
     results,
     text,
 )
-from tests.coding.extension_host.extension_session import FakeUI
 
 
 async def until(agents: SubAgents, happened: Any) -> None:
@@ -87,33 +86,8 @@ async def test_escape_ends_background_agents_too(tmp_path: Path) -> None:
         assert not hosted.session.runs.idle or script.requests["a"] == []
 
 
-class KeyUI(FakeUI):
-    """Keeps the listener to keys."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.press: Any = None
-
-    def on_terminal_input(self, listener: Any) -> Any:
-        self.press = listener
-        return lambda: None
-
-
-async def test_escape_while_idle_cancels_background_agents(tmp_path: Path) -> None:
-    gate, ui = Gate(), KeyUI()
-    script = Script(main=[calls("task", task="x", name="a", background=True), says("started")])
-    async with agent_session(tmp_path, script, gate.extension, ui=ui) as (hosted, agents):
-        await hosted.session.prompt("go")
-        await gate.until(1)
-        other, first = ui.press("x"), ui.press("\x1b")
-        await agents.tree.get("a").wait()  # type: ignore[union-attr]
-
-        assert (other, first, ui.press("\x1b")) == (None, {"consume": True}, None)
-        assert agents.tree.get("a").state == "cancelled"  # type: ignore[union-attr]
-
-
 async def test_an_abort_while_idle_cancels_background_agents(tmp_path: Path) -> None:
-    """As sent by clients of RPC and the SDK, without a key."""
+    """As sent by clients of RPC and the SDK, and by Escape."""
     gate, seen = Gate(), list[bool]()
 
     def watching(pi: Any) -> None:

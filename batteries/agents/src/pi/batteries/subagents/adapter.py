@@ -100,8 +100,6 @@ REPORT = "agent_result"
 WAITING_MODES = ("print", "json")
 """Modes that exit after the last answer: they wait for background agents first."""
 SWEEP_SECONDS = 20.0
-ESCAPE = ("\x1b", "\x1b[27u", "\x1b[27;1u")
-"""The key as terminals send it."""
 
 SETTINGS: tuple[tuple[str, Any, Any, str], ...] = (
     ("task.enabled", bool, False, "let the model give tasks to sub-agents"),
@@ -180,7 +178,6 @@ class SubAgents:
         pi.add_tool(Hub(self.work).tool(), exposure=exposure)
         self._offer_yield(ctx)
         pi.add_policy(AgentPolicy(self))
-        ctx.ui.on_terminal_input(self._key)
         self._sweeping = pi.scope.spawn(self._sweep(), name="working copies")
 
     def _offer_yield(self, ctx: ExtensionContext) -> None:
@@ -286,23 +283,13 @@ class SubAgents:
             await self.work.end_processes("plan mode was switched on")
 
     async def session_abort(self, event: SessionAbortEvent, ctx: ExtensionContext) -> None:
-        """End background agents after an abort without a run, as RPC clients send it."""
+        """End background agents after an abort without a run: Escape, or a client of RPC."""
         if self.tree.active():
             await self.stopped()
 
     async def stopped(self) -> None:
         """Cancel every agent and wait for it; cancelling the caller does not stop that."""
         await asyncio.shield(self._pi.scope.spawn(self.stop_all(), name="stop all agents"))
-
-    def _key(self, key: str) -> Any:
-        """End background agents if Escape is pressed while pi is idle and the editor is empty."""
-        ctx = self._pi.context
-        if key not in ESCAPE or self._commands.is_showing or not self.tree.active():
-            return None
-        if not ctx.is_idle() or ctx.ui.get_editor_text():
-            return None  # Escape stops the run, and its agents with it
-        self._pi.scope.spawn(self.stop_all(), name="stop all agents")
-        return {"consume": True}
 
 
 def _remembered(ctx: ExtensionContext) -> list[dict[str, Any]]:

@@ -301,8 +301,6 @@ class AgentCommands:
         self._pi = pi
         self._work = work
         self._histories = histories
-        self.is_showing = False
-        """Whether a screen of these commands is open: Escape closes it then."""
 
     async def agents(self, arguments: str, ctx: CommandContext) -> None:
         """Run ``/agents``: open the screen, or perform one action. Raises ``PiError``."""
@@ -443,11 +441,7 @@ class AgentCommands:
         await self._show(make, ctx)
 
     async def _show(self, make: Any, ctx: CommandContext) -> None:
-        self.is_showing = True
-        try:
-            await ctx.ui.custom(make)
-        finally:
-            self.is_showing = False
+        await ctx.ui.custom(make)
 
     def _run(self, work: Any) -> None:
         """Run the coroutine of a key press in the background; errors are shown."""
