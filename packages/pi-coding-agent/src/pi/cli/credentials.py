@@ -16,6 +16,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
 from pi.ai.factory import Network, make_services
+from pi.ai.former_names import current_name
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
@@ -112,7 +113,7 @@ class Credentials(Record):
             return choice.model.provider
         if provider is None:
             raise MissingTarget()
-        return provider
+        return current_name(provider)
 
     async def check(
         self, provider: str, *, refresh: bool = True, show_source: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -184,3 +185,17 @@ def test_a_new_file_is_private_under_any_umask(tmp_path: Path) -> None:
         os.umask(before)
 
     assert (mode_of(path), mode_of(path.parent)) == (0o600, 0o700)
+
+
+def test_a_provider_keeps_the_name_that_the_file_uses(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"defaultProvider": "azure-openai-responses", "theme": "azure"}')
+    file = settings_file(path)
+    assert file.read() == {"defaultProvider": "azure", "theme": "azure"}
+    file.change({("enabledModels",): ["azure/a", "openai/b"], ("theme",): "azure"})
+
+    assert json.loads(path.read_text()) == {
+        "defaultProvider": "azure-openai-responses",
+        "theme": "azure",
+        "enabledModels": ["azure-openai-responses/a", "openai/b"],
+    }

@@ -17,6 +17,7 @@ from pi.ai.auth.credential_backends import (
 )
 from pi.ai.auth.credentials import Credential, OAuthCredential, decode, encode
 from pi.ai.auth.errors import StoreDamaged
+from pi.ai.former_names import current_name, names_used
 from pi.ai.messages import Json
 from pi.base.clock import Clock, SystemClock
 
@@ -57,9 +58,12 @@ class AuthStorage:
     async def list(self) -> dict[str, Credential]:
         """Return all credentials by provider; entries of an unknown kind are left out."""
         credentials: dict[str, Credential] = {}
-        for provider, entry in (await self._read()).items():
+        entries = await self._read()
+        for provider, entry in entries.items():
+            if (current := current_name(provider)) != provider and current in entries:
+                continue
             try:
-                credentials[provider] = decode(entry)
+                credentials[current] = decode(entry)
             except ValueError as error:
                 log.info("the entry %s in %s is skipped: %s", provider, self.where, error)
         return credentials
@@ -111,15 +115,21 @@ class AuthStorage:
                 return locked.read()
 
     def _decode(self, provider: str, entries: Json) -> Credential | None:
-        if provider not in entries:
+        name = _name_in(entries, provider)
+        if name not in entries:
             return None
         try:
-            return decode(entries[provider])
+            return decode(entries[name])
         except ValueError as error:
             raise StoreDamaged(
                 f'The entry "{provider}" in {self.where} cannot be used: {error}.',
                 hint=f"Repair it by hand, or log in again with /login {provider}.",
             ) from error
+
+
+def _name_in(entries: Json, provider: str) -> str:
+    """Return the id under which the store has a provider; the current one if it has none."""
+    return next((name for name in names_used(provider) if name in entries), provider)
 
 
 class LockedStore:
@@ -142,11 +152,12 @@ class LockedStore:
         """
         entries = self._store.read()
         entry = None if credential is None else encode(credential)
-        if entries.get(provider) == entry:
+        name = _name_in(entries, provider)
+        if entries.get(name) == entry:
             return False
         if entry is None:
-            del entries[provider]
+            del entries[name]
         else:
-            entries[provider] = entry
+            entries[name] = entry
         await self._store.write(entries)
         return True

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import field
 
+from pi.ai.former_names import current_name
 from pi.ai.messages import Json
 from pi.ai.models.custom_schema import missing_values, schema_faults
 from pi.ai.models.model import Model
@@ -56,8 +57,11 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
         return CustomModels(problems=(f"Invalid models.json schema:{lines}\n\nFile: {path}",))
     built_in_ids = set(built_in)
     providers, problems = [], []
-    for name, raw in document["providers"].items():
-        if fault := missing_values(raw, built_in=name in built_in_ids):
+    for written, raw in document["providers"].items():
+        name = current_name(written)
+        if name != written and name in document["providers"]:
+            problems.append(f'Provider "{written}": it is an earlier name of "{name}"')
+        elif fault := missing_values(raw, built_in=name in built_in_ids):
             problems.append(f'Provider "{name}": {fault}')
         else:
             providers.append(_provider(name, raw))

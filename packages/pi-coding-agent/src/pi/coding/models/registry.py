@@ -10,6 +10,7 @@ from typing import TypeAlias, get_args
 
 from pi.ai.collection import Models
 from pi.ai.errors import ProviderError
+from pi.ai.former_names import current_name
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
@@ -318,6 +319,7 @@ class ModelRegistry:
 
         ``None`` if the pattern names no provider with models.
         """
+        pattern, provider = current_name(pattern), provider and current_name(provider)
         if provider is None:
             provider, _, pattern = pattern.partition("/")
         else:
@@ -329,6 +331,7 @@ class ModelRegistry:
 
     def resolve(self, pattern: str, provider: str | None = None) -> ResolvedModel | None:
         """Return the model that ``pattern`` matches, or ``None``."""
+        pattern, provider = current_name(pattern), provider and current_name(provider)
         for resolver in self._resolvers if provider is None else ():
             named = resolver(pattern)
             if isinstance(named, Model):
@@ -353,6 +356,7 @@ class ModelRegistry:
         """Return the models to cycle through."""
         if not patterns:
             return ()
+        patterns = [current_name(pattern) for pattern in patterns]
         named = {word for pattern in patterns for word in (pattern, pattern.partition("/")[0])}
         unnamed = self._fallbacks() - named  # a glob over all providers does not include them
         candidates = [m for m in self.get_all() if m.provider not in unnamed or m.id in named]

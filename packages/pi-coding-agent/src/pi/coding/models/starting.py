@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import field
 
+from pi.ai.former_names import current_name
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
 from pi.ai.providers.chosen_servers import ServerNotChosen
@@ -166,7 +167,7 @@ def _explicit_choice(
     if preferences.model is not None:
         return ResolvedModel(model=preferences.model)
     provider_names = [row.id for row in registry.models.get_providers()]
-    if preferences.provider is not None and preferences.provider not in provider_names:
+    if preferences.provider and current_name(preferences.provider) not in provider_names:
         raise UnknownModel(
             f'Unknown provider "{preferences.provider}".'
             f" Use {preferences.names.list_models} to see available providers/models.",

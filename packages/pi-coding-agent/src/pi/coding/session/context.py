@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from pi.ai.former_names import FORMER, current_name, names_used
 from pi.ai.json_text import json_text
 from pi.ai.messages import (
     AssistantMessage,
@@ -124,6 +125,8 @@ def _stored_message(log: SessionLog, position: int, message: SessionMessage) -> 
 def message_of(entry: Entry) -> SessionMessage | None:
     """Return the message of an entry, if it has one."""
     match entry:
+        case MessageEntry(message=AssistantMessage() as answer) if answer.provider in FORMER:
+            return replace(answer, provider=FORMER[answer.provider])
         case MessageEntry():
             return entry.message
         case CustomMessageEntry():
@@ -146,6 +149,20 @@ def message_of(entry: Entry) -> SessionMessage | None:
 
 def chosen_model(log: SessionLog) -> ModelChoice | None:
     """Return the model that was last chosen or used on the path."""
+    choice = _recorded_model(log)
+    return choice and replace(choice, provider=current_name(choice.provider))
+
+
+def provider_in_file(log: SessionLog, provider: str) -> str:
+    """Return the id under which the path already names a provider; ``provider`` if it does not."""
+    names = names_used(provider)
+    if len(names) == 1:
+        return provider
+    choice = _recorded_model(log)
+    return choice.provider if choice is not None and choice.provider in names else provider
+
+
+def _recorded_model(log: SessionLog) -> ModelChoice | None:
     outlines = log.tree.outlines
     for position in log.tree.upwards(log.leaf):
         if outlines[position].type != "model_change" and not log.may_be_answer(position):

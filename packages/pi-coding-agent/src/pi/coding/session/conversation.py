@@ -6,9 +6,15 @@ import asyncio
 from collections.abc import Sequence
 
 from pi.agent.policy import Draft
-from pi.ai.messages import Json, SystemMessage, UserMessage
+from pi.ai.messages import AssistantMessage, Json, SystemMessage, UserMessage
+from pi.base.records import replace
 from pi.base.tasks import LARGE
-from pi.coding.session.context import REPLACING, message_of, shown_messages
+from pi.coding.session.context import (
+    REPLACING,
+    message_of,
+    provider_in_file,
+    shown_messages,
+)
 from pi.coding.session.entries import (
     ContextEdit,
     Custom,
@@ -16,7 +22,9 @@ from pi.coding.session.entries import (
     CustomMessageEntry,
     KnownEntry,
     MessageEntry,
+    ModelChange,
     SessionMessage,
+    UsageEntry,
 )
 from pi.coding.session.log import SessionLog
 
@@ -88,15 +96,26 @@ class SessionConversation:
 
     def append(self, message: SessionMessage) -> None:
         """Store a message before returning."""
-        self.log.append(entry_for(message))
+        self.log.append(self._as_in_file(entry_for(message)))
         if isinstance(message, SystemMessage | UserMessage):
             # Keeps the decoders of all message types off the path of the first request.
             self._appended[self.log.leaf] = message
 
     def add(self, draft: Draft) -> Json | None:
         """Store an entry or a message; returns its public form, if it is public."""
-        entry = self.log.append(entry_for(draft))
+        entry = self.log.append(self._as_in_file(entry_for(draft)))
         return self.log.json(self.log.tree.place(entry.id)) if isinstance(entry, PUBLIC) else None
+
+    def _as_in_file(self, entry: KnownEntry) -> KnownEntry:
+        """Return an entry with the id of its provider that the file already uses."""
+        match entry:
+            case MessageEntry(message=AssistantMessage() as answer):
+                provider = provider_in_file(self.log, answer.provider)
+                if provider != answer.provider:
+                    return replace(entry, message=replace(answer, provider=provider))
+            case ModelChange() | UsageEntry():
+                return replace(entry, provider=provider_in_file(self.log, entry.provider))
+        return entry
 
     def _new_places(self) -> list[int] | None:
         """Return the positions appended since the last ``messages()``.

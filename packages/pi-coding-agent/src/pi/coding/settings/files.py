@@ -11,13 +11,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from pi.ai.former_names import with_names_of
 from pi.ai.messages import Json
 from pi.base.clock import Clock
 from pi.base.errors import PiError
 from pi.base.files import private_directory, read_if_exists, replace_file
 from pi.base.locks import DirectoryLock
 from pi.base.records import UNREADABLE
-from pi.coding.settings.layers import merge_layers, migrated, with_value
+from pi.coding.settings.layers import MODELS, merge_layers, migrated, renamed, with_value
 from pi.coding.settings.repeated import repeated_in_json, repeated_in_yaml
 
 CONFIG = "config.yml"
@@ -112,8 +113,10 @@ class SettingsFile:
         private_directory(self.path.parent)
         with DirectoryLock(self.path, wait=self._wait, clock=self._clock):
             data = _content(self.path) or b"{}"
-            raw = migrated(_json_object(self.path, data))
+            before = raw = renamed(_json_object(self.path, data))
             for path, value in changes.items():
+                if path[0] in MODELS:
+                    value = with_names_of(value, {name: before.get(name) for name in MODELS})
                 raw = with_value(raw, path, value)
             replace_file(self.path, _with_content(data, raw).encode("utf-8", "surrogatepass"))
         return raw

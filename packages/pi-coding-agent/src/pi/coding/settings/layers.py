@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pi.ai.former_names import with_current_names
 from pi.ai.messages import Json
 
 COMBINED = ("packages", "extensions", "skills", "prompts", "themes")
 """Lists of resources: a project adds to them and does not replace them."""
 
 
+MODELS = frozenset(
+    {
+        "compaction",
+        "contextPromotionTarget",
+        "cycleOrder",
+        "defaultProvider",
+        "enabledModels",
+        "modelRoles",
+        "modelTags",
+        "modelThinkingLevels",
+    }
+)
+"""Settings that name providers and models."""
+
+
 def migrated(raw: Json) -> Json:
-    """Return ``raw`` with old setting names replaced by current ones."""
+    """Return ``raw`` with old names of settings and providers replaced by current ones."""
+    new = renamed(raw)
+    return {k: with_current_names(v) if k in MODELS else v for k, v in new.items()}
+
+
+def renamed(raw: Json) -> Json:
+    """Return ``raw`` with old names of settings replaced by current ones."""
     new = dict(raw)
     if "queueMode" in new:
         new.setdefault("steeringMode", new.pop("queueMode"))
