@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.options import COMMANDS, FLAGS
+from pi.cli.options import FLAGS
+from pi.cli.subcommand_rows import COMMANDS
 from pi.coding.runtime.session.agent_session import AgentSession
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.commands.table import BUILT_IN

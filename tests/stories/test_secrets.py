@@ -24,7 +24,7 @@ from pi.ai.auth.config_values import remember_used
 from pi.ai.auth.secrets import of_tables
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.rows import BUILT_IN
-from pi.cli.process import log_crash
+from pi.cli.crashes import log_crash
 from pi.coding.runtime.rpc_client import RpcClient
 from pi.testing import says
 from scripts.workspace import battery_manifests, source_files

@@ -18,7 +18,8 @@ from threading import Thread
 
 import pytest
 
-from pi.cli.options import COMMANDS, FLAGS
+from pi.cli.options import FLAGS
+from pi.cli.subcommand_rows import COMMANDS
 from tests.cli.forked import fork_server
 from tests.cli.program import Program
 from tests.sampling import sampled

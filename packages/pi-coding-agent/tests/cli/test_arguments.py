@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from pi.base.records import replace
 from pi.cli.arguments import Arguments, UsageError, parse_arguments, parse_words
-from pi.cli.options import FLAGS, Flag, find_command, switch
+from pi.cli.options import FLAGS, Flag, switch
+from pi.cli.subcommand_rows import find_command
 
 
 def refused(*argv: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from pi.cli.options import COMMANDS, SubcommandRow, find_command
+from pi.cli.subcommand_rows import COMMANDS, SubcommandRow, find_command
 
 COMPAT = {"install", "remove", "uninstall", "update", "list", "config", "auth"}
 

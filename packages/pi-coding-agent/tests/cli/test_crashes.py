@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.auth.config_values import remember_used
-from pi.cli.process import log_crash
+from pi.cli.crashes import log_crash
 
 
 def test_a_crash_log_that_cannot_be_written_raises_and_prints_nothing(

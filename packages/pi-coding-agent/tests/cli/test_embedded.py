@@ -12,7 +12,7 @@ import pytest
 from pi.ai.local.download import has_engine
 from pi.ai.local.weights import SMOLLM2
 from pi.ai.providers.embedded import SMALL_MODEL
-from pi.cli.subcommands.models import ProgressLine, embedded_model
+from pi.cli.subcommands.embedded_model import ProgressLine, embedded_model
 from pi.coding.runtime.machine import Machine
 from tests.cli.program import Program
 from tests.screens.terminal_user import needs_pty, terminal_user

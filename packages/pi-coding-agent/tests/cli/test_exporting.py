@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from pi.cli.subcommands.sessions import write_export
+from pi.cli.subcommands.session_export import write_export
 from pi.coding.runtime.machine import Machine
 from tests.cli.program import Program
 

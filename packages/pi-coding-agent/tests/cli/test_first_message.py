@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Picture
 
-from pi.cli import session_setup
-from pi.cli.session_setup import AttachedFiles, FileMissing, build_prompts
+from pi.cli import first_prompt
+from pi.cli.first_prompt import AttachedFiles, FileMissing, build_prompts
 from pi.modes.headless import PromptInput
 
 
@@ -86,7 +86,7 @@ def test_attaching_a_folder_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a file without end")
 def test_a_file_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_setup, "LARGEST", 1 << 20)
+    monkeypatch.setattr(first_prompt, "LARGEST", 1 << 20)
 
     with pytest.raises(FileMissing, match="Cannot read /dev/zero: larger than 1 MiB"):
         prompts(tmp_path, "x", files=("/dev/zero",))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.cli.process import join_threads, running_threads
+from pi.cli.worker_threads import join_threads, running_threads
 from tests.cli.program import Program
 
 HANGS = """

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pi.cli.dispatch import command_help, main_help, usage_of
-from pi.cli.options import COMMANDS, FLAGS, find_command, switch, value
+from pi.cli.options import FLAGS, switch, value
+from pi.cli.subcommand_rows import COMMANDS, find_command
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

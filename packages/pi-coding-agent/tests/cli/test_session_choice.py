@@ -8,7 +8,7 @@ import pytest
 from pi.base.errors import PiError
 from pi.base.records import replace
 from pi.cli.arguments import parse_arguments
-from pi.cli.session_setup import OpenCancelled, SessionResolver
+from pi.cli.requested_session import OpenCancelled, SessionResolver
 from pi.coding.session.errors import NoMatchingSession
 from pi.coding.session.opening import SessionLocation
 from tests.coding.session.saved import HERE, THERE, keep, location

@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from pi.cli.process import TerminatedBySignal, until_signal
+from pi.cli.signals import TerminatedBySignal, until_signal
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -63,7 +63,7 @@ async def test_a_cancellation_from_outside_is_raised() -> None:
 
 STUCK = """\
 import asyncio, signal, sys
-from pi.cli.process import until_signal
+from pi.cli.signals import until_signal
 
 async def stuck():
     print("ready", flush=True)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from pi.cli.process import print_error
+from pi.cli.standard_streams import print_error
 from tests.cli.forked import TIMEOUT_SECONDS
 
 
@@ -25,7 +25,7 @@ def run(script: str, piped: str = "") -> tuple[str, str]:
 def test_output_of_libraries_and_children_goes_to_standard_error() -> None:
     script = (
         "import os, sys\n"
-        "from pi.cli.process import protocol_output\n"
+        "from pi.cli.standard_streams import protocol_output\n"
         "print('before')\n"
         "with protocol_output() as stdout:\n"
         "    print('from a library', flush=True)\n"
@@ -40,7 +40,7 @@ def test_output_of_libraries_and_children_goes_to_standard_error() -> None:
 def test_piped_input_is_read_to_its_end() -> None:
     script = (
         "import asyncio\n"
-        "from pi.cli.process import piped_input\n"
+        "from pi.cli.standard_streams import piped_input\n"
         "print(repr(asyncio.run(piped_input())))\n"
     )
 
@@ -48,7 +48,7 @@ def test_piped_input_is_read_to_its_end() -> None:
 
 
 def test_without_a_terminal_a_confirmation_is_false() -> None:
-    script = "from pi.cli.process import confirm\nprint(confirm('Really? '))\n"
+    script = "from pi.cli.standard_streams import confirm\nprint(confirm('Really? '))\n"
 
     assert run(script, "y\n") == ("False\n", "Really? \n")
 
@@ -64,7 +64,7 @@ def test_control_sequences_are_removed_from_printed_errors(
 STREAMS = (
     "import sys\n"
     "from pi.base.terminal_text import SanitisedStream\n"
-    "from pi.cli.process import print_json, rewrite_line\n"
+    "from pi.cli.standard_streams import print_json, rewrite_line\n"
     "sys.stdout, sys.stderr = SanitisedStream(sys.stdout), SanitisedStream(sys.stderr)\n"
 )
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi.cli.arguments import parse_arguments
-from pi.cli.opening import session_themes
+from pi.cli.theme_files import session_themes
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine

@@ -21,8 +21,9 @@ from pi.batch.results import BatchFolder, BatchManifest, BatchResult, latest, pr
 from pi.batch.tasks import BatchTask, UnreadableTask, file_names, read_tasks, select_tasks
 from pi.cli.arguments import Arguments, UsageError, parse_arguments
 from pi.cli.options import LEVELS
-from pi.cli.process import print_error, rewrite_line, run_until_signal
 from pi.cli.session_setup import approval
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import print_error, rewrite_line
 from pi.coding.runtime.embedding import AgentSessionOptions
 from pi.version import __version__
 

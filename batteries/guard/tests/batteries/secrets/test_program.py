@@ -189,7 +189,7 @@ def test_exports_and_shares_without_a_screen_have_no_secret(
 CRASHING = """
 import os
 from pathlib import Path
-from pi.cli import process
+import pi.cli.crashes
 
 def extension(pi):
     @pi.on("session_start")

@@ -23,7 +23,8 @@ from pi.cli.arguments import (
     parse_arguments,
     parse_words,
 )
-from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow, find_command
+from pi.cli.options import FLAGS, Flag
+from pi.cli.subcommand_rows import COMMANDS, SubcommandRow, find_command
 from pi.modes.phases import phase, ready
 from pi.version import __version__
 
@@ -139,7 +140,7 @@ def _run_session(arguments: Arguments, environ: Mapping[str, str]) -> int:
         _collect_garbage()
         return list_models(search, environ, approve=approval(arguments))
     if (paths := arguments.texts("export")) is not None:
-        from pi.cli.subcommands.sessions import export
+        from pi.cli.subcommands.session_export import export
 
         _collect_garbage()
         return export(paths, environ)

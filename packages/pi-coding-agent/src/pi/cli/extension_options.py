@@ -16,13 +16,15 @@ from pi.base.errors import PiError
 from pi.base.files import agent_directory
 from pi.base.records import Record, replace
 from pi.cli.arguments import Arguments, ExtensionOption, UsageError, parse_arguments
-from pi.cli.options import HELP, CommandUsage, Flag, SubcommandRow
+from pi.cli.options import Flag
+from pi.cli.subcommand_rows import HELP, CommandUsage, SubcommandRow
 from pi.coding.extension_host.contributions.flags import ExtensionFlag, checked_flags, declared_flag
 from pi.coding.extension_host.discovery import finding
 from pi.coding.extension_host.discovery.entry_points import installed
 from pi.coding.extension_host.discovery.finding import Candidate
 from pi.coding.extension_host.discovery.manifest import ALWAYS, Subcommand
-from pi.coding.resources.sources import Place, path_exists
+from pi.coding.resources.sources import Place
+from pi.coding.resources.tolerant_files import path_exists
 from pi.coding.settings.files import SettingsFile
 
 LOADING_NOTHING = frozenset({"list_models", "export"})

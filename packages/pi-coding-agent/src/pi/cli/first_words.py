@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
-from pi.cli.options import COMMANDS, find_command
+from pi.cli.subcommand_rows import COMMANDS, find_command
 
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 """The characters allowed in the name of a subcommand; the first is a letter."""

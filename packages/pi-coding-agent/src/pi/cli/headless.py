@@ -13,24 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.cli.arguments import Arguments, Mode, UsageError
+from pi.cli.crashes import redact_crash
+from pi.cli.first_prompt import AttachedFiles, build_prompts
 from pi.cli.loaded_options import start_session
-from pi.cli.process import (
-    confirm,
-    piped_input,
-    print_error,
-    protocol_output,
-    redact_crash,
-    run_until_signal,
-)
-from pi.cli.session_setup import (
-    AttachedFiles,
-    OpenCancelled,
-    SessionResolver,
-    build_prompts,
-    session_options,
-    verbose_report,
-    warnings,
-)
+from pi.cli.requested_session import OpenCancelled, SessionResolver
+from pi.cli.session_setup import session_options, verbose_report, warnings
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import confirm, piped_input, print_error, protocol_output
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
@@ -198,9 +187,7 @@ def _is_on_terminal() -> bool:
 
 
 async def _embedded_model(host: Machine) -> Model | None:
-    from pi.cli.subcommands.models import (
-        embedded_model,  # deferred: its HTTP client is only needed without a key
-    )
+    from pi.cli.subcommands.embedded_model import embedded_model
 
     return await embedded_model(host)
 

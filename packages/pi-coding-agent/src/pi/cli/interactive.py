@@ -11,7 +11,8 @@ from pi.base.clock import SystemClock
 from pi.base.errors import PiError
 from pi.base.files import agent_directory
 from pi.cli.arguments import OPENS_STORED, Arguments
-from pi.cli.process import TerminatedBySignal, print_error, run_main
+from pi.cli.signals import TerminatedBySignal, run_main
+from pi.cli.standard_streams import print_error
 from pi.modes.interactive import app
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.phases import phase
@@ -95,7 +96,7 @@ def _is_on(environ: Mapping[str, str], name: str) -> bool:
 def _without_session(error: PiError) -> int:
     """Return the exit code if no session was opened; other errors are raised."""
     # Lazy: the first frame needs no session.
-    from pi.cli.session_setup import OpenCancelled
+    from pi.cli.requested_session import OpenCancelled
     from pi.coding.session.errors import NoMatchingSession
 
     match error:

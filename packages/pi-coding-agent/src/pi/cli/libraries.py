@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from pi.cli.process import print_error, rewrite_line
+from pi.cli.standard_streams import print_error, rewrite_line
 from pi.coding.packages.libraries import LibrariesNotInstalled, install_planned, plan_libraries
 from pi.coding.runtime.machine import Machine
 from pi.tui.text.width import truncate_to_width

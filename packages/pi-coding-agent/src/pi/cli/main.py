@@ -106,7 +106,7 @@ def _is_cwd_missing() -> bool:
 
 
 def _log_problem(error: Exception, environ: Mapping[str, str]) -> str:
-    from pi.cli.process import log_crash  # deferred: rarely needed and slow
+    from pi.cli.crashes import log_crash
 
     try:
         return f"Logged in {log_crash(error, environ)}; "
@@ -151,9 +151,9 @@ def _list_detached_processes() -> None:
 
 def _leave_hanging_threads(code: int) -> None:
     """Exit if a worker thread is blocked: Python would wait for it."""
-    if "pi.cli.process" not in sys.modules:
+    if "pi.cli.worker_threads" not in sys.modules:
         return  # no thread was started
-    from pi.cli.process import running_threads  # lazy: already loaded if a thread was started
+    from pi.cli.worker_threads import running_threads
 
     if running_threads():
         sys.stdout.flush()

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pi.base.errors import PiError
-from pi.base.files import expand_home
 from pi.base.records import replace
 from pi.cli.arguments import OPENS_STORED, Arguments, UsageError
+from pi.cli.crashes import redact_crash
+from pi.cli.first_prompt import AttachedFiles, build_prompts
 from pi.cli.loaded_options import ExtensionNotLoaded, start_session
-from pi.cli.process import redact_crash
-from pi.cli.session_setup import (
-    AttachedFiles,
-    OpenCancelled,
-    SessionResolver,
-    build_prompts,
-    session_options,
-    verbose_report,
-    warnings,
-)
+from pi.cli.requested_session import OpenCancelled, SessionResolver
+from pi.cli.session_setup import session_options, verbose_report, warnings
+from pi.cli.theme_files import session_themes
 from pi.coding.models.registry import full_name
-from pi.coding.resources.discovery import Selection
-from pi.coding.resources.sources import is_file, is_folder, theme_files
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ
-from pi.coding.runtime.workspace import Workspace
 from pi.coding.session.errors import DirectoryGone, SessionInUse
 from pi.coding.settings.files import BadSettings
 from pi.coding.settings.settings import Settings
@@ -363,72 +354,3 @@ def _startup_lines(built: AssembledSession, home: Path, *, verbose: bool) -> lis
     folder = short_folder(built.session.cwd, home)
     started = " · ".join([f"pi {__version__}", named, folder])
     return [started, " · ".join([*parts, "/help for commands"])]
-
-
-# Theme files --------------------------------------------------------------------------------------
-
-
-_FOLDER = "themes"
-
-
-def session_themes(
-    arguments: Arguments,
-    workspace: Workspace,
-    host: Machine,
-    *,
-    cwd: Path,
-    of_extensions: Iterable[Path] = (),
-) -> list[Path]:
-    """Return the theme files in order of precedence. They are searched each time and not read.
-
-    ``cwd`` is the folder of the command line, ``of_extensions`` are files and folders of
-    extensions.
-    """
-    paths = [cwd / expand_home(path) for path in arguments.texts("theme") or ()]
-    named = list(_theme_files_in(paths))
-    if "no_themes" in arguments.options:
-        return named
-    of_packages = [
-        location.path for package in workspace.packages for location in package.places("themes")
-    ]
-    return named + theme_paths(
-        workspace.settings,
-        host.agent_dir,
-        workspace.cwd / ".pi",
-        trusted=workspace.trust.trusted,
-        others=(*of_packages, *of_extensions),
-    )
-
-
-def theme_paths(
-    settings: Settings,
-    agent_dir: Path,
-    project: Path,
-    *,
-    trusted: bool,
-    others: Iterable[Path] = (),
-) -> list[Path]:
-    """Return the theme files of the settings, of both theme folders and of ``others``."""
-    lists = (_selection(settings, "project", project), _selection(settings, "user", agent_dir))
-    paths = [project / _FOLDER] if trusted else []
-    paths.append(agent_dir / _FOLDER)
-    paths += [path for selection in lists for path in (*selection.paths, *selection.forced)]
-    files = _theme_files_in((*paths, *others))
-    return [
-        path for path in files if all(selection.admits(path, path.parent) for selection in lists)
-    ]
-
-
-def _selection(settings: Settings, scope: str, base: Path) -> Selection:
-    """Return the ``themes`` of a settings file; a project's file only if it is trusted."""
-    listed = settings.layer(scope, (_FOLDER,))
-    entries = listed if isinstance(listed, list) else []
-    return Selection.of([entry for entry in entries if isinstance(entry, str)], base)
-
-
-def _theme_files_in(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if is_folder(path):
-            yield from theme_files(path)
-        elif is_file(path):
-            yield path

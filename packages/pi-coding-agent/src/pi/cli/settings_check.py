@@ -13,7 +13,7 @@ from pi.base.clock import SystemClock
 from pi.base.files import read_regular
 from pi.base.fuzzy import did_you_mean, nearest
 from pi.base.records import Record, replace
-from pi.cli.opening import theme_paths
+from pi.cli.theme_files import theme_paths
 from pi.coding.blobs.store import BlobOptions
 from pi.coding.compaction.options import (
     DEFAULT_STRATEGY,

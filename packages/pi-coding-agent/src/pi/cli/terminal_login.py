@@ -11,7 +11,7 @@ from pi.ai.factory import Network, make_services
 from pi.ai.provider import Provider
 from pi.base.errors import PiError
 from pi.cli.credentials import Credentials, NoCredentials
-from pi.cli.process import print_error
+from pi.cli.standard_streams import print_error
 
 
 async def _store_key(row: Provider, credentials: Credentials, ui: LoginUI) -> None:

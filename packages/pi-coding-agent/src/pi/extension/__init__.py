@@ -61,11 +61,11 @@ from pi.base.terminal_text import one_line as one_line
 from pi.agent.tools.approval import ToolApproval as ToolApproval, ToolTier as ToolTier
 from pi.agent.tools.effects import CallEffects as CallEffects, FileEffect as FileEffect
 from pi.agent.tools.tool import AgentTool as AgentTool, FilePreview as FilePreview
-from pi.coding.extension_host.api.custom_tools import (
+from pi.coding.extension_host.api.pending_actions import (
     PendingAction as PendingAction,
     PendingActions as PendingActions,
-    ToolSessionEvent as ToolSessionEvent,
 )
+from pi.coding.extension_host.api.custom_tools import ToolSessionEvent as ToolSessionEvent
 from pi.coding.extension_host.contributions.tools import ToolWrap as ToolWrap
 
 # Events and answers.
@@ -223,7 +223,7 @@ from pi.coding.session.entries import (
     MessageEntry as MessageEntry,
     SessionMessage as SessionMessage,
 )
-from pi.coding.session.views import (
+from pi.coding.session.statistics import (
     ContextUsage as ContextUsage,
     SessionStats as SessionStats,
     usage_of as usage_of,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pi.cli.main import main
-from pi.cli.options import COMMANDS, FLAGS
+from pi.cli.options import FLAGS
+from pi.cli.subcommand_rows import COMMANDS
 from pi.cli.subcommands.completion import SHELLS, bash, fish, zsh
 from tests.sampling import sampled
 

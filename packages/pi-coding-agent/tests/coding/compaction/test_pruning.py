@@ -9,7 +9,7 @@ import pytest
 from pi.agent.compaction.budget import CompactionItem
 from pi.ai.messages import AssistantMessage, Text, ToolCall, ToolResultMessage
 from pi.base.records import replace
-from pi.coding.compaction.measuring import (
+from pi.coding.compaction.pruning import (
     SUPERSEDED_NOTICE,
     USELESS_NOTICE,
     Pruning,

@@ -14,8 +14,8 @@ from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.api.context import ExtensionContext
 from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.session.opening import open_session
-from pi.coding.session.views import MODEL_CALL
-from pi.coding.session.views import model_call_of as usage
+from pi.coding.session.statistics import MODEL_CALL
+from pi.coding.session.statistics import model_call_of as usage
 from tests.coding.extension_host.extension_session import extension_session
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi.coding.other_agents import repository_of
-from pi.coding.resources import sources
-from pi.coding.resources.sources import (
+from pi.coding.resources import tolerant_files
+from pi.coding.resources.tolerant_files import (
     entries_of,
     is_file,
     is_folder,
@@ -56,7 +56,7 @@ def test_files_in_a_locked_folder_count_as_missing() -> None:
 def test_entries_of_a_very_large_folder_are_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(tolerant_files, "MAX_ENTRIES", 3)
     for name in "abcd":
         put(tmp_path / name, "")
 
@@ -79,7 +79,7 @@ def test_a_walk_visits_each_entry_once_and_follows_no_links(tmp_path: Path) -> N
 def test_a_walk_of_a_very_large_tree_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_TREE_ENTRIES", 10)
+    monkeypatch.setattr(tolerant_files, "MAX_TREE_ENTRIES", 10)
     deep = tmp_path / "/".join("d" * 50)
     deep.mkdir(parents=True)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.opening import (
+from pi.coding.session.breadcrumbs import (
     FOLDER,
     KEPT_DAYS,
     Breadcrumb,

@@ -5,13 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import (
-    FILE_NAME,
-    ListedSession,
-    SessionCatalog,
-    is_same_directory,
-    load_index,
-)
+from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
+from pi.coding.session.catalog_index import FILE_NAME, load_index
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.opening import open_session

@@ -8,12 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.ai.messages import Image, SystemMessage, UserMessage
-from pi.coding.session.catalog import FIRST_MESSAGE, SessionSummary, read_summary, summary_of_lines
-from pi.coding.session.catalog import read_header as header_of
 from pi.coding.session.entries import MessageEntry, SessionInfo
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import new_session
 from pi.coding.session.reading import read_object
+from pi.coding.session.summaries import (
+    FIRST_MESSAGE,
+    SessionSummary,
+    read_summary,
+    summary_of_lines,
+)
+from pi.coding.session.summaries import read_header as header_of
 from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.saved import HERE, keep, location
 from tests.coding.session.sessions import SESSIONS, answer, append_all, make_location, user

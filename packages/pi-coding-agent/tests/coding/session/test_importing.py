@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import SessionCatalog, read_summary
+from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import NotASession, SessionNotFound, SessionProblem
 from pi.coding.session.file_operations import import_session, move_legacy_sessions, unquoted
 from pi.coding.session.opening import SessionLocation, open_session
+from pi.coding.session.summaries import read_summary
 from tests.coding.session.saved import HERE, THERE, begin, keep, location
 from tests.coding.session.sessions import make_location, user
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pi.coding.session.catalog import FILE_NAME, IndexRow, SessionSummary, load_index, save_index
+from pi.coding.session.catalog_index import FILE_NAME, IndexRow, load_index, save_index
+from pi.coding.session.summaries import SessionSummary
 
 FACTS = SessionSummary(
     id="a",

@@ -12,7 +12,7 @@ from pi.coding.session.entries import (
     MessageEntry,
     UsageEntry,
 )
-from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals, usage_of
+from pi.coding.session.statistics import ContextUsage, SessionStats, TokenTotals, usage_of
 
 SPENT = Usage(input=1)
 RESULT = ToolResultMessage(tool_call_id="c", tool_name="ask", content=())

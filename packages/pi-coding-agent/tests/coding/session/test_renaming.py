@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pi.base.files import FileAccessError
-from pi.coding.session.catalog import read_summary
 from pi.coding.session.errors import NotASession, SessionInUse, SessionNotFound
 from pi.coding.session.file_operations import rename_session
+from pi.coding.session.summaries import read_summary
 from tests.coding.session.saved import begin, keep, location
 from tests.coding.session.sessions import make_stamps
 from tests.files import full_disk

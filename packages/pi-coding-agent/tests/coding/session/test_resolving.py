@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.errors import PiError
+from pi.coding.session.breadcrumbs import Breadcrumb
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession
 from pi.coding.session.file_operations import clone
@@ -17,7 +18,7 @@ from pi.coding.session.lookup import (
     resolve_session,
     session_to_continue,
 )
-from pi.coding.session.opening import Breadcrumb, new_session
+from pi.coding.session.opening import new_session
 from tests.coding.session.saved import HERE, THERE, keep, location
 from tests.coding.session.sessions import make_location, user
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
+from pi.cli.crashes import redact_crash
 from pi.cli.loaded_options import start_session
-from pi.cli.process import print_error, protocol_output, redact_crash, run_until_signal
 from pi.cli.session_setup import session_options, warnings
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import print_error, protocol_output
 from pi.coding.models.starting import UnknownModel
 from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.machine import Machine, settings_here

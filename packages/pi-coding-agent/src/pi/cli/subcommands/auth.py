@@ -11,8 +11,8 @@ from pi.base.errors import PiError
 from pi.base.fuzzy import nearest
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.credentials import Check, Credentials, MissingTarget
-from pi.cli.options import find_command
-from pi.cli.process import print_error, print_json
+from pi.cli.standard_streams import print_error, print_json
+from pi.cli.subcommand_rows import find_command
 
 EXIT_CODES = {"ready": 0, "not_ready": 1, "invalid": 2}
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pi.cli.arguments import Arguments, UsageError
-from pi.cli.options import COMMANDS, FLAGS, Flag, SubcommandRow
+from pi.cli.options import FLAGS, Flag
+from pi.cli.subcommand_rows import COMMANDS, SubcommandRow
 
 Rows: TypeAlias = Sequence[SubcommandRow]
 """Subcommands of extensions."""

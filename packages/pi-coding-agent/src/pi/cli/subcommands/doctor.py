@@ -19,8 +19,8 @@ from pi.base.processes import find_program
 from pi.base.records import replace
 from pi.cli.arguments import Arguments
 from pi.cli.command_context import is_trusted, with_project
-from pi.cli.process import print_error
 from pi.cli.settings_check import SettingsCheck
+from pi.cli.standard_streams import print_error
 from pi.cli.update_check import UpdateCheck, index_page
 from pi.coding.export.redaction import Redactor
 from pi.coding.extension_host.discovery.finding import ExtensionOptions

@@ -12,7 +12,8 @@ import msgspec
 from pi.base.errors import PiError
 from pi.base.terminal_text import sanitise
 from pi.cli.arguments import Arguments, UsageError
-from pi.cli.process import print_error, run_until_signal
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import print_error
 from pi.coding.extension_host.discovery.finding import Candidate, ExtensionOptions
 from pi.coding.extension_host.discovery.manifest import ActivationState
 from pi.coding.extension_host.listing import extension_lines

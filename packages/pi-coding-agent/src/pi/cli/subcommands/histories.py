@@ -11,7 +11,7 @@ from pi.base.installation import install_command
 from pi.base.terminal_text import sanitise
 from pi.cli.arguments import Arguments, UsageError
 from pi.cli.command_context import session_dir_here
-from pi.cli.process import print_error
+from pi.cli.standard_streams import print_error
 from pi.coding.import_sources import (
     DISTRIBUTION,
     HistoryFolders,

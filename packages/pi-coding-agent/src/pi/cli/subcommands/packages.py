@@ -9,8 +9,9 @@ from pathlib import Path
 from pi.base.errors import PiError
 from pi.base.installation import Installation
 from pi.cli.arguments import Arguments, UsageError
-from pi.cli.process import print_error, run_until_signal
 from pi.cli.session_setup import approval
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import print_error
 from pi.coding.bus import EventBus
 from pi.coding.packages.discovery import (
     Configured,

@@ -14,7 +14,8 @@ from pi.base.files import expand_home
 from pi.base.installation import install_hint
 from pi.base.libraries import missing_requirements, use_library_folder
 from pi.cli.arguments import Arguments, UsageError
-from pi.cli.process import print_error, run_until_signal
+from pi.cli.signals import run_until_signal
+from pi.cli.standard_streams import print_error
 from pi.coding.runtime.machine import Machine
 
 if TYPE_CHECKING:

@@ -25,14 +25,13 @@ from pi.ai.models.model import PromptCache
 from pi.base.records import replace
 from pi.base.tasks import off_loop
 from pi.coding.compaction.measuring import (
-    elide_worthless,
     latest_answer,
     measure_sizes,
     measured_off_loop,
-    prune_tool_outputs,
     tokens_in_use,
 )
 from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
 from pi.coding.session.context import message_of
 from pi.coding.session.conversation import SessionConversation

@@ -17,8 +17,8 @@ from pi.ai.messages import Json, ToolResultMessage, add_usage
 from pi.ai.models.model import Model
 from pi.base.records import Record
 from pi.coding.compaction.events import CompactionReason, CompactionResult
-from pi.coding.compaction.measuring import edit, protected, saved
 from pi.coding.compaction.options import CompactionOptions
+from pi.coding.compaction.pruning import edit, protected, saved
 from pi.coding.session.context import replayed
 from pi.coding.session.entries import Compaction, ContextEdit
 

@@ -37,7 +37,7 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
     UsageEntry,
 )
-from pi.coding.session.views import model_call_of, usage_of
+from pi.coding.session.statistics import model_call_of, usage_of
 
 
 class Spent(Record):

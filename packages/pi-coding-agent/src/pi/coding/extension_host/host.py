@@ -15,9 +15,9 @@ from pi.base.clock import Clock
 from pi.base.tasks import TaskScope, propagated_exceptions
 from pi.coding.bus import EventBus, Owner, log_failure
 from pi.coding.consent import Consent, ConsentStore
-from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.host_state import HostState
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.pending_actions import PendingActions
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.containment import contained
 from pi.coding.extension_host.contributions.credentials import AuthSources

@@ -27,18 +27,15 @@ from pi.base.processes.tree import is_running
 from pi.base.records import Record
 from pi.coding.files.copy_steps import (
     WorkingCopyFailed,
-    changed_paths,
-    copy_paths,
     git,
-    mount,
     run_git,
     top_level,
-    unmount,
     without_repository,
     worktrees_locked,
-    write_merged,
 )
 from pi.coding.files.local import LocalFiles
+from pi.coding.files.merged_files import copy_paths, write_merged
+from pi.coding.files.overlay_mounts import changed_paths, mount, unmount
 from pi.coding.files.three_way import MAX_SHOWN, ThreeWayMerge
 
 CopyKind: TypeAlias = Literal["worktree", "copy", "overlay", "clone"]

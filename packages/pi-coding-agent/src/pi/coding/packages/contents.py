@@ -27,13 +27,8 @@ from pi.coding.packages.source import (
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.prompts import template_files
 from pi.coding.resources.skills import SKIPPED_FOLDERS, skill_files
-from pi.coding.resources.sources import (
-    Warn,
-    entries_of,
-    is_file,
-    theme_files,
-    walk_below,
-)
+from pi.coding.resources.sources import Warn
+from pi.coding.resources.tolerant_files import entries_of, is_file, theme_files, walk_below
 
 
 def is_inside(root: Path, path: Path) -> bool:

@@ -30,7 +30,8 @@ from pi.coding.packages.source import (
     PypiSource,
     Source,
 )
-from pi.coding.resources.sources import Place, Scope, Warn, path_exists
+from pi.coding.resources.sources import Place, Scope, Warn
+from pi.coding.resources.tolerant_files import path_exists
 from pi.coding.settings.settings import Settings
 
 _SHOWN = 80

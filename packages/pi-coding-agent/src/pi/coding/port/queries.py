@@ -26,7 +26,8 @@ from pi.coding.resources.kinds import Where
 from pi.coding.session.display import DisplayTranscript
 from pi.coding.session.entries import Custom, KnownEntry, SessionMessage
 from pi.coding.session.log import SessionLog
-from pi.coding.session.views import ContextUsage, SessionStats, TreeNode
+from pi.coding.session.statistics import ContextUsage, SessionStats
+from pi.coding.session.views import TreeNode
 from pi.coding.settings.settings import Settings
 
 if TYPE_CHECKING:

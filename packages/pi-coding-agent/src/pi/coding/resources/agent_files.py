@@ -24,17 +24,8 @@ from pi.coding.other_agents import (
     project_paths,
 )
 from pi.coding.resources.prompts import PromptTemplate, named_command
-from pi.coding.resources.sources import (
-    BadResource,
-    Place,
-    Scope,
-    Warn,
-    entries_of,
-    existing,
-    is_file,
-    path_exists,
-    read_text,
-)
+from pi.coding.resources.sources import BadResource, Place, Scope, Warn, read_text
+from pi.coding.resources.tolerant_files import entries_of, existing, is_file, path_exists
 
 CLAUDE_PLUGIN = ".claude-plugin/plugin.json"
 GEMINI_EXTENSION = "gemini-extension.json"

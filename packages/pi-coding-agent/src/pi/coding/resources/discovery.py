@@ -32,11 +32,10 @@ from pi.coding.resources.sources import (
     Place,
     Scope,
     Warn,
-    is_file,
     named_places,
-    path_exists,
     read_text,
 )
+from pi.coding.resources.tolerant_files import is_file, path_exists
 
 
 class PromptFiles(Record):

@@ -20,12 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from pi.base.files import read_regular
 from pi.coding.other_agents import repository_of
-from pi.coding.resources.sources import (
-    MAX_TREE_ENTRIES,
-    entries_of,
-    is_folder,
-    walk_below,
-)
+from pi.coding.resources.tolerant_files import MAX_TREE_ENTRIES, entries_of, is_folder, walk_below
 
 log = logging.getLogger(__name__)
 

@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING
 from pi.base.records import Record
 from pi.coding.other_agents import CLINE_RULES
 from pi.coding.resources.agent_files import AgentFiles, AgentPath
-from pi.coding.resources.sources import (
-    BadResource,
-    Scope,
-    Warn,
+from pi.coding.resources.sources import BadResource, Scope, Warn, parse_document, read_text
+from pi.coding.resources.tolerant_files import (
     entries_of,
     first_existing,
     first_file,
     is_file,
     is_folder,
-    parse_document,
-    read_text,
 )
 from pi.coding.trust import PROJECT_FOLDER, context_files
 

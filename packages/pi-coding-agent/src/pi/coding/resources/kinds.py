@@ -15,13 +15,8 @@ from pi.base.records import Record
 from pi.coding.other_agents import AgentUse, repository_of
 from pi.coding.resources.prompts import parse_template
 from pi.coding.resources.skills import parse_skill
-from pi.coding.resources.sources import (
-    BadResource,
-    Scope,
-    Warn,
-    is_file,
-    read_text,
-)
+from pi.coding.resources.sources import BadResource, Scope, Warn, read_text
+from pi.coding.resources.tolerant_files import is_file
 
 Parse: TypeAlias = Callable[[str, Path], Any]
 """Parses the text of a file. Returns ``None`` to skip it; raises ``BadResource`` if broken."""

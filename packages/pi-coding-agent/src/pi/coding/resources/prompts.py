@@ -22,13 +22,11 @@ from pi.coding.resources.sources import (
     SourceInfo,
     Warn,
     admit_all,
-    entries_of,
-    is_file,
     parse_document,
     read_document,
     read_text,
-    walk_below,
 )
+from pi.coding.resources.tolerant_files import entries_of, is_file, walk_below
 
 _PLACEHOLDER = (
     r"\$(?:(?P<place>\d+)|(?P<all>@|ARGUMENTS\b)"

@@ -18,7 +18,8 @@ from pi.base.records import Record, replace
 from pi.coding.other_agents import CLINE_RULES
 from pi.coding.resources.ignore import compile_glob
 from pi.coding.resources.kinds import ResourceKind, ResourceSource, Where, agent_source
-from pi.coding.resources.sources import BadResource, entries_of, parse_document, path_exists
+from pi.coding.resources.sources import BadResource, parse_document
+from pi.coding.resources.tolerant_files import entries_of, path_exists
 
 _COMMA = re.compile(r",(?![^{}()]*[})])")
 """A comma outside braces and parentheses: ``*.{js,ts},*.py`` are two globs."""

@@ -20,13 +20,10 @@ from pi.coding.resources.sources import (
     SourceInfo,
     Warn,
     admit_all,
-    entries_of,
-    first_file,
-    is_file,
-    is_folder,
     parse_document,
     read_document,
 )
+from pi.coding.resources.tolerant_files import entries_of, first_file, is_file, is_folder
 
 if TYPE_CHECKING:
     from pi.coding.resources.ignore import Rules

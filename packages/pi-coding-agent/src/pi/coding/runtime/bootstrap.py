@@ -15,7 +15,7 @@ from pi.base.tasks import off_loop
 from pi.coding.bus import EventBus
 from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.starting import ModelPreferences, StartingModel, find_starting_model
-from pi.coding.resources.sources import entries_of
+from pi.coding.resources.tolerant_files import entries_of
 from pi.coding.runtime.agent_offer import offer_agents, switched_off
 from pi.coding.runtime.extensions.hosting import ExtensionHosting
 from pi.coding.runtime.extensions.sources import ExtensionSources

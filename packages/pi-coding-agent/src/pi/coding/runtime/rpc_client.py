@@ -27,7 +27,7 @@ from pi.coding.port.results import SessionState, Streaming
 from pi.coding.runtime.session.events import EventFeed, events_during
 from pi.coding.runtime.session.public_events import AgentSessionEvent
 from pi.coding.session.entries import SessionMessage
-from pi.coding.session.views import SessionStats
+from pi.coding.session.statistics import SessionStats
 from pi.coding.shell.local import BashResult
 
 log = logging.getLogger(__name__)

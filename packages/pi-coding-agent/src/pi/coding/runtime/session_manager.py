@@ -14,12 +14,13 @@ from msgspec import UNSET
 from pi.base.files import expand_home
 from pi.coding.runtime.session_places import session_catalog, session_location, working_directory
 from pi.coding.session import file_operations, opening
-from pi.coding.session.catalog import ListedSession, SessionCatalog, read_header
+from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.context import SessionContext, build_session_context
 from pi.coding.session.entries import BranchSummary, Entry, KnownEntry, SessionHeader
 from pi.coding.session.log import SessionLog
 from pi.coding.session.lookup import find_by_id, session_to_continue
 from pi.coding.session.opening import SessionLocation
+from pi.coding.session.summaries import read_header
 from pi.coding.session.views import TreeNode, session_tree
 
 ROOT = "root"

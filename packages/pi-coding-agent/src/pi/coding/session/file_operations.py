@@ -23,7 +23,6 @@ from pi.base.files import FileAccessError, private_directory, replace_file
 from pi.base.json_lines import encode_line
 from pi.base.locks import HolderLock
 from pi.coding.blobs.artifacts import artifact_directory, copy_artifacts
-from pi.coding.session.catalog import read_header
 from pi.coding.session.entries import (
     SESSION_VERSION,
     Label,
@@ -35,6 +34,7 @@ from pi.coding.session.errors import CannotFork, NotASession, SessionNotFound, S
 from pi.coding.session.log import ANNOTATING, Annotations, SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session, read_session
 from pi.coding.session.reading import Outline, read_file, read_object
+from pi.coding.session.summaries import read_header
 from pi.coding.session.views import landing
 from pi.coding.session.writing import (
     SUFFIX,

@@ -18,20 +18,12 @@ from pi.base.files import expand_home, open_regular
 from pi.base.fuzzy import rank
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
-from pi.coding.session.catalog import (
-    READERS,
-    ListedSession,
-    SessionCatalog,
-    SessionSummary,
-    is_same_directory,
-    read_header,
-    read_prompts,
-)
+from pi.coding.session.breadcrumbs import Breadcrumb
+from pi.coding.session.catalog import READERS, ListedSession, SessionCatalog, is_same_directory
 from pi.coding.session.errors import DirectoryGone, NoMatchingSession, SessionProblem
 from pi.coding.session.file_operations import fork_file
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import (
-    Breadcrumb,
     SessionLocation,
     new_session,
     open_or_create,
@@ -39,6 +31,7 @@ from pi.coding.session.opening import (
     reserve_id,
 )
 from pi.coding.session.reading import read_object
+from pi.coding.session.summaries import SessionSummary, read_header, read_prompts
 from pi.coding.session.writing import SUFFIX, session_directory
 
 EXCERPT_MARGIN = 60

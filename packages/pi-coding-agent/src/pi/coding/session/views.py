@@ -5,29 +5,21 @@ Nothing here recurses, because a conversation can be a chain of any length.
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import Struct, field
 
 from pi.ai.messages import (
-    AssistantMessage,
     Image,
     Text,
-    ToolResultMessage,
-    Usage,
     UserMessage,
     blocks,
 )
 from pi.base.json_lines import encode_line
 from pi.base.records import Record
 from pi.coding.session.entries import (
-    BranchSummary,
-    Compaction,
-    Custom,
     CustomMessage,
     CustomMessageEntry,
     Entry,
     MessageEntry,
-    UsageEntry,
 )
 from pi.coding.session.log import SessionLog
 
@@ -141,87 +133,3 @@ def input_text(entry: Entry) -> str | None:
 
 def _content_text(content: str | tuple[Text | Image, ...]) -> str:
     return "\n".join(block.text for block in blocks(content) if isinstance(block, Text))
-
-
-# Statistics, with the JSON names of RPC -----------------------------------------------------------
-
-
-class TokenTotals(Record):
-    """Tokens of all requests in a session."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    total: int = 0
-
-
-class ContextUsage(Record):
-    """Fill level of the window; unknown between a compaction and the next response."""
-
-    tokens: int | None
-    context_window: int
-    percent: float | None
-
-
-class SessionStats(Record):
-    """Counts and cost of the whole file: every branch, compacted parts included."""
-
-    session_file: str | UnsetType = UNSET
-    session_id: str
-    user_messages: int
-    assistant_messages: int
-    tool_calls: int
-    tool_results: int
-    total_messages: int
-    tokens: TokenTotals
-    cost: float
-    context_usage: ContextUsage | UnsetType = UNSET
-
-
-MODEL_CALL = "pi:model-call"
-"""Custom type of entries with the usage of requests that extensions made."""
-
-
-class ModelCall(Record):
-    """A request that an extension made outside of the conversation."""
-
-    extension: str
-    provider: str
-    model: str
-    usage: Usage
-
-
-def model_call_entry(call: ModelCall) -> Custom:
-    """Return the entry that records ``call``; other programs keep it as an unknown custom entry."""
-    return Custom(custom_type=MODEL_CALL, data=msgspec.to_builtins(call))
-
-
-def model_call_of(entry: Entry) -> ModelCall | None:
-    """Return the request that an entry records; ``None`` for other entries."""
-    if not isinstance(entry, Custom) or entry.custom_type != MODEL_CALL:
-        return None
-    try:
-        return msgspec.convert(entry.data, ModelCall)
-    except msgspec.ValidationError:
-        return None  # written by another program
-
-
-def usage_of(entry: Entry) -> Usage | None:
-    """Return the usage of an entry, if a model was called for it."""
-    match entry:
-        case (
-            MessageEntry(
-                message=AssistantMessage(usage=Usage() as usage)
-                | ToolResultMessage(usage=Usage() as usage)
-            )
-            | Compaction(usage=Usage() as usage)
-            | BranchSummary(usage=Usage() as usage)
-            | UsageEntry(usage=usage)
-        ):
-            return usage
-        case Custom():
-            call = model_call_of(entry)
-            return None if call is None else call.usage
-        case _:
-            return None

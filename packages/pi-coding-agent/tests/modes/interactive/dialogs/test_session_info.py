@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.base.records import replace
 from pi.coding.port.results import SessionState
-from pi.coding.session.views import ContextUsage, SessionStats, TokenTotals
+from pi.coding.session.statistics import ContextUsage, SessionStats, TokenTotals
 from pi.modes.interactive.dialogs.reports import Section, session_info
 
 HOME = Path("/home/ada")

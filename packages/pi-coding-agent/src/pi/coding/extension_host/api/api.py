@@ -29,7 +29,6 @@ from pi.coding.compaction.strategies import Strategy
 from pi.coding.extension_host.api import loaded_extension
 from pi.coding.extension_host.api.auth import ExtensionAuth
 from pi.coding.extension_host.api.context import ExtensionContext
-from pi.coding.extension_host.api.custom_tools import PendingAction
 from pi.coding.extension_host.api.loaded_extension import (
     CommandOptions,
     LoadedExtension,
@@ -42,6 +41,7 @@ from pi.coding.extension_host.api.messages import (
     MessageSender,
     UserMessageOptions,
 )
+from pi.coding.extension_host.api.pending_actions import PendingAction
 from pi.coding.extension_host.api.processes import (
     ExecOptions,
     ExecResult,

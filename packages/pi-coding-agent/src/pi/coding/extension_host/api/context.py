@@ -42,7 +42,7 @@ from pi.coding.port.results import TaskOptions
 from pi.coding.port.ui import ExtensionUI, Mode
 from pi.coding.prompt import SystemPromptOptions
 from pi.coding.session.entries import CustomMessage
-from pi.coding.session.views import ContextUsage, SessionStats
+from pi.coding.session.statistics import ContextUsage, SessionStats
 from pi.coding.shell.local import ShellSetup
 
 

@@ -9,8 +9,8 @@ from pi.base.clock import Clock
 from pi.base.records import Record
 from pi.coding.bus import EventBus
 from pi.coding.consent import Consent
-from pi.coding.extension_host.api.custom_tools import PendingActions
 from pi.coding.extension_host.api.messages import ExtensionChannel, NextTurnMessages
+from pi.coding.extension_host.api.pending_actions import PendingActions
 from pi.coding.extension_host.api.storage import SharedObjects
 from pi.coding.extension_host.contributions.providers import Providers
 from pi.coding.extension_host.contributions.registries import Registries

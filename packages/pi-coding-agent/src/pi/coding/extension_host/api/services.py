@@ -24,7 +24,7 @@ from pi.coding.extension_host.scope import Registration, SessionLink
 from pi.coding.models.registry import ResolvedModel, Resolver
 from pi.coding.port.queries import ChooseNext
 from pi.coding.port.results import ModelNotes
-from pi.coding.session.views import ModelCall, model_call_entry
+from pi.coding.session.statistics import ModelCall, model_call_entry
 from pi.coding.settings.layers import value_at
 from pi.coding.settings.reading import ignored
 

@@ -17,16 +17,8 @@ from pi.coding.extension_host.discovery.manifest import (
     read_manifest,
 )
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.resources.sources import (
-    Place,
-    SourceInfo,
-    Warn,
-    entries_of,
-    is_file,
-    is_folder,
-    named_places,
-    path_exists,
-)
+from pi.coding.resources.sources import Place, SourceInfo, Warn, named_places
+from pi.coding.resources.tolerant_files import entries_of, is_file, is_folder, path_exists
 
 if TYPE_CHECKING:  # `pi --help` needs neither
     from pi.coding.bus import Rank

@@ -26,7 +26,7 @@ from pi.base.files import open_regular, read_regular
 from pi.base.formats import BadFormat, parse_toml
 from pi.base.records import Record, replace
 from pi.coding.extension_host.errors import ExtensionError
-from pi.coding.resources.sources import is_file
+from pi.coding.resources.tolerant_files import is_file
 from pi.coding.settings.layers import value_at
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from pi.coding.extension_host.discovery.manifest import (
 )
 from pi.coding.other_agents import project_paths
 from pi.coding.resources.discovery import Selection
-from pi.coding.resources.sources import Place, entries_of, is_file, is_folder, read_text
+from pi.coding.resources.sources import Place, read_text
+from pi.coding.resources.tolerant_files import entries_of, is_file, is_folder
 from pi.coding.runtime.agent_offer import switched_off
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.workspace import Workspace

@@ -31,17 +31,8 @@ from pi.coding.session.entries import (
     SessionMessage,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.views import (
-    ContextUsage,
-    SessionStats,
-    TokenTotals,
-    TreeNode,
-    input_text,
-    public_line,
-    session_tree,
-    tree_json,
-    usage_of,
-)
+from pi.coding.session.statistics import ContextUsage, SessionStats, TokenTotals, usage_of
+from pi.coding.session.views import TreeNode, input_text, public_line, session_tree, tree_json
 from pi.coding.session.writing import clean_name
 
 

@@ -206,7 +206,7 @@ class ModelSelection:
         core = self._core
         if not answer.usage.total_tokens and not answer.usage.cost.total:
             return
-        from pi.coding.session.views import ModelCall, model_call_entry  # deferred: rarely used
+        from pi.coding.session.statistics import ModelCall, model_call_entry
 
         if core.log is log:  # otherwise the session was replaced, and its file is closed
             call = ModelCall(

@@ -11,7 +11,7 @@ from pi.ai.transcript import checkpoint
 from pi.base.records import Record
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import BashExecution, SessionMessage
-from pi.coding.session.views import ContextUsage
+from pi.coding.session.statistics import ContextUsage
 from pi.modes.interactive.dialogs.reports import tokens
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.width import truncate_to_width

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pi.coding.other_agents import CLINE_RULES, Kind, kind_of
-from pi.coding.session.catalog import read_header
 from pi.coding.session.errors import SessionInUse
+from pi.coding.session.summaries import read_header
 from pi.coding.settings.files import BadSettings
 from pi.coding.trust import CONTEXT_FILES, TrustChoice, canonical
 from pi.modes.interactive.dialogs.questions import Option, choose, confirm

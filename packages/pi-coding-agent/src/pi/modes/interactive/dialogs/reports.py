@@ -10,7 +10,7 @@ from msgspec import UNSET
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.port.results import SessionState
-from pi.coding.session.views import SessionStats
+from pi.coding.session.statistics import SessionStats
 from pi.modes.interactive.dialogs.message import shown_key
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.theme import Theme

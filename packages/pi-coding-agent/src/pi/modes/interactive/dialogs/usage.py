@@ -12,7 +12,7 @@ from pi.base.records import Record
 from pi.base.terminal_text import one_line
 from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
 from pi.coding.session.entries import Entry, MessageEntry
-from pi.coding.session.views import ContextUsage
+from pi.coding.session.statistics import ContextUsage
 from pi.modes.interactive.dialogs.reports import tokens
 from pi.modes.interactive.theme import Theme
 from pi.tui.style import Paint

@@ -7,8 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.coding.session.catalog import ListedSession, SessionSummary
+from pi.coding.session.catalog import ListedSession
 from pi.coding.session.lookup import Passage
+from pi.coding.session.summaries import SessionSummary
 from pi.modes.interactive.dialogs.sessions import (
     ListFilter,
     SessionRow,
