@@ -8,7 +8,7 @@ import pytest
 from pi.base.errors import PiError
 from pi.coding.trust import TrustChoice
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
-from pi.modes.interactive.dialogs.opening import TITLE, ask_trust
+from pi.modes.interactive.dialogs.project_trust import TITLE, ask_trust
 from pi.modes.interactive.startup import OpenContext
 from pi.modes.interactive.ui import Ui
 from pi.testing import says

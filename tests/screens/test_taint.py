@@ -21,7 +21,7 @@ from pi.ai.providers.faux import FAUX_MODEL, Reply, call
 from pi.base.records import replace
 from pi.coding.trust import TrustChoice, gated_in
 from pi.modes.interactive.commands.table import BUILT_IN
-from pi.modes.interactive.dialogs.opening import ask_trust
+from pi.modes.interactive.dialogs.project_trust import ask_trust
 from pi.modes.interactive.ui import Ui
 from pi.testing import ScriptedProvider, says
 from tests.modes.interactive.commands.full_app import FullApp

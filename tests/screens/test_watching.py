@@ -18,7 +18,7 @@ from tests.modes.interactive.app_fixture import AppFixture
 WITHOUT_FILES = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from pi.modes.interactive.status.status import branch_of
+from pi.modes.interactive.status.git_branch import branch_of
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import ThemeSelector, built_in, themes_in
 

@@ -9,8 +9,8 @@ import pytest
 from pi.base.records import replace
 from pi.batteries.diagrams.adapter import extension
 from pi.coding.port.ui import Mode
-from pi.modes.interactive.extensions.connection import ExtensionViews
-from pi.modes.interactive.extensions.drawing import ExtensionTheme
+from pi.modes.interactive.extensions.theme import ExtensionTheme
+from pi.modes.interactive.extensions.views import ExtensionViews
 from pi.tui.text.ansi import strip_sequences
 from tests.batteries.test_bundled import SOURCES, install
 from tests.coding.extension_host.extension_session import extension_session

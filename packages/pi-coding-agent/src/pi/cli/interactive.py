@@ -129,6 +129,6 @@ def _commands(ui: Ui) -> Commands:
 
 
 async def _ask_trust(ui: Ui, folder: Path, gated: Sequence[Path]) -> TrustChoice | None:
-    from pi.modes.interactive.dialogs.opening import ask_trust
+    from pi.modes.interactive.dialogs.project_trust import ask_trust
 
     return await ask_trust(ui, folder, gated)

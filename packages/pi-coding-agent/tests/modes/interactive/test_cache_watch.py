@@ -3,7 +3,7 @@ from __future__ import annotations
 from pi.agent.events import MessageEnd
 from pi.ai.messages import AssistantMessage, Usage
 from pi.coding.compaction.events import CompactionEnd
-from pi.modes.interactive.session_controller import CacheMissDetector
+from pi.modes.interactive.cache_misses import CacheMissDetector
 
 
 def answer(*, read: int = 0, write: int = 0, model: str = "m") -> MessageEnd:

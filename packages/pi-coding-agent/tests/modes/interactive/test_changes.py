@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.modes.interactive.welcome import changelog, changes_since
+from pi.modes.interactive.changelog import changelog, changes_since
 
 TEXT = """\
 # Changelog

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.layout import TWICE_SECONDS, DoublePressDetector
+from pi.modes.interactive.quit_keys import TWICE_SECONDS, DoublePressDetector
 from pi.testing import FakeClock
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.modes.interactive.session_lifecycle import Drafts
+from pi.modes.interactive.drafts import Drafts
 
 
 def drafts(tmp_path: Path, name: str, cwd: str = "/project") -> Drafts:

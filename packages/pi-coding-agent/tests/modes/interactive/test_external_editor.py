@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.processes import SpawnFailed
-from pi.modes.interactive.app_ui import EditorFailed, edit_text, editor_command
+from pi.modes.interactive.external_editor import EditorFailed, edit_text, editor_command
 
 ENV = {"PATH": "/usr/bin:/bin"}
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.layout import DialogSlot
+from pi.modes.interactive.dialog_slot import DialogSlot
 from pi.tui.component import Component
 from pi.tui.widgets.text import Text
 

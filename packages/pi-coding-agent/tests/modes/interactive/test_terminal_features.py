@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.base.picture_sizes import PixelSize
-from pi.modes.interactive.session_controller import graphics_for, system_clipboard
+from pi.modes.interactive.screen_settings import graphics_for, system_clipboard
 from pi.tui.input.reports import CellSize
 from pi.tui.terminal import Capabilities
 from pi.tui.testing import VirtualTerminal

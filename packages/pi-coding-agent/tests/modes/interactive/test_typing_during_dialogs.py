@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pi.modes.interactive.composer.prompt import PAUSE_SECONDS
 from pi.modes.interactive.dialogs.questions import confirm
-from pi.modes.interactive.session_lifecycle import type_ahead_to_composer
+from pi.modes.interactive.type_ahead import type_ahead_to_composer
 from tests.modes.interactive.app_fixture import AppFixture
 
 DOWN, ENTER, PASTE = "\x1b[B", "\r", "\x1b[200~pasted\x1b[201~"

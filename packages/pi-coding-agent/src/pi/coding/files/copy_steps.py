@@ -1,4 +1,4 @@
-"""git for working copies: without hooks, signatures and prompts, one change of worktrees at a time."""
+"""Runs git for working copies: without hooks, signatures and prompts."""
 
 from __future__ import annotations
 

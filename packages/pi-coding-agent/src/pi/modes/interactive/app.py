@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.quit_keys import QuitKeys
 from pi.modes.interactive.startup import AppOptions, StartRefused
 from pi.tui.input.decoder import PASTE_START
 from pi.tui.input.keys import is_key_release, printable_text
@@ -17,7 +18,8 @@ from pi.tui.terminal import Terminal
 
 if TYPE_CHECKING:  # imported after the first frame
     from pi.ai.messages import Image
-    from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
+    from pi.modes.interactive.drafts import Drafts
+    from pi.modes.interactive.session_lifecycle import SessionLifecycle
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +113,8 @@ class App:
         await asyncio.sleep(0)  # the first frame is painted before anything is loaded
         # Imports take a few frames; in a thread, keys are handled between two modules.
         await asyncio.to_thread(self._start.load)
-        from pi.modes.interactive.session_lifecycle import Drafts, SessionLifecycle
+        from pi.modes.interactive.drafts import Drafts
+        from pi.modes.interactive.session_lifecycle import SessionLifecycle
 
         self._view = SessionLifecycle(
             self._start, self._frame, self._tasks, self._quit_keys, quit=self.quit

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi.base.clock import Clock
-from pi.base.errors import PiError
 from pi.base.processes import SpawnFailed
 from pi.base.processes.terminal import run_attached
 from pi.base.tasks import TaskScope
 from pi.coding.runtime.local_tools import environment_of_programs
 from pi.coding.runtime.machine import Machine
+from pi.modes.interactive.external_editor import (
+    EDITOR_HINT,
+    EditorFailed,
+    describe_ending,
+    edit_text,
+    editor_command,
+)
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.notices import DividerBlock
@@ -28,74 +33,6 @@ from pi.tui.overlays import OverlayOptions
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
-
-
-# External editor ----------------------------------------------------------------------------------
-
-
-_HINT = "Set another editor with /settings (externalEditor), VISUAL or EDITOR."
-
-
-class EditorFailed(PiError):
-    """The external editor did not start, or ended with an error."""
-
-
-def editor_command(setting: str | None, environ: Mapping[str, str], system: str) -> list[str]:
-    """Return the command of the setting, or else of ``VISUAL``, ``EDITOR`` or the default.
-
-    Raises ``EditorFailed`` for an unclosed quotation mark.
-    """
-    import shlex  # deferred: only for an external editor
-
-    usual = "notepad" if system == "win32" else "nano"
-    candidates = (setting, environ.get("VISUAL"), environ.get("EDITOR"))
-    text = next((candidate for candidate in candidates if candidate and candidate.strip()), usual)
-    try:
-        argv = shlex.split(text, posix=system != "win32")
-    except ValueError as error:
-        raise EditorFailed(f"Invalid editor command: {text} ({error}).", hint=_HINT) from None
-    return [word.strip('"') for word in argv]
-
-
-async def edit_text(
-    text: str, command: Sequence[str], *, suffix: str, cwd: Path, env: Mapping[str, str]
-) -> str:
-    """Return the edited text, without the newline that editors add.
-
-    Raises ``EditorFailed`` if the editor ended with an error, as vim does for ``:cq``, or if the
-    file cannot be written or read; ``SpawnFailed`` if it could not be started.
-    """
-    import tempfile  # deferred: only for an external editor
-
-    try:
-        with tempfile.TemporaryDirectory(prefix="pi-edit-", ignore_cleanup_errors=True) as folder:
-            path = Path(folder) / f"prompt{suffix}"
-            path.write_text(text, "utf-8", "replace", newline="\n")
-            # A missing working directory must not prevent editing.
-            working_directory = cwd if cwd.is_dir() else Path(folder)
-            code = await run_attached([*command, str(path)], cwd=working_directory, env=env)
-            if code:
-                raise EditorFailed(
-                    f"{command[0]} {_ending(code)}; the text is unchanged.", hint=_HINT
-                )
-            return path.read_text("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")
-    except SpawnFailed as error:
-        raise SpawnFailed(error.message, hint=_HINT) from error
-    except OSError as error:
-        raise EditorFailed(
-            f"The text is unchanged: the file for {command[0]} cannot be used"
-            f" ({error.strerror or error})."
-        ) from error
-
-
-def _ending(code: int) -> str:
-    """Describe how a program ended."""
-    if code >= 0:
-        return f"ended with code {code}"
-    try:
-        return f"was ended by {signal.Signals(-code).name}"
-    except ValueError:  # a signal without a name
-        return f"was ended by signal {-code}"
 
 
 # User interface -----------------------------------------------------------------------------------
@@ -246,9 +183,9 @@ class AppUi:
                 try:
                     code = await run_attached([*command, str(path)], cwd=self._cwd(), env=environ)
                 except SpawnFailed as error:
-                    raise SpawnFailed(error.message, hint=_HINT) from error
+                    raise SpawnFailed(error.message, hint=EDITOR_HINT) from error
             if code:
-                raise EditorFailed(f"{command[0]} {_ending(code)}.", hint=_HINT)
+                raise EditorFailed(f"{command[0]} {describe_ending(code)}.", hint=EDITOR_HINT)
 
     async def open_external_editor(self, text: str, *, suffix: str = ".md") -> str | None:
         """Return the text edited in the external editor; ``None`` after an error, which is shown.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pi.base.clock import Clock
 from pi.modes.interactive.app_ui import AppUi
 from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.layout import DoublePressDetector, QuitKeys
 from pi.modes.interactive.prompt_sender import PromptSender
+from pi.modes.interactive.quit_keys import DoublePressDetector, QuitKeys
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import report_errors
@@ -144,7 +144,7 @@ class KeyActions:
 
     async def _show_help(self) -> None:
         from pi.modes.interactive.commands.application import help_sections  # deferred
-        from pi.modes.interactive.dialogs.prompt_aids import show_help
+        from pi.modes.interactive.dialogs.help import show_help
 
         if typed := await show_help(self._screen, help_sections(self._screen)):
             self._composer.prompt.handle_input(typed)  # as a key: / opens the menu
@@ -154,7 +154,7 @@ class KeyActions:
 
     async def _find_prompt(self, port: SessionPort) -> None:
         from pi.modes.interactive.commands.session import session_catalog  # deferred
-        from pi.modes.interactive.dialogs.prompt_aids import search_history
+        from pi.modes.interactive.dialogs.history_search import search_history
 
         sent = [point.text for point in port.info.fork_points()]
         prompts = [*sent, *self._composer.usual.history]
@@ -234,7 +234,7 @@ class KeyActions:
 
     async def _copy_prompt(self) -> None:
         """Copy the text in the editor, or else the last prompt of the session."""
-        from pi.modes.interactive.commands.session import copy_text  # deferred: rarely used
+        from pi.modes.interactive.commands.sharing import copy_text
 
         if self._port is None:
             return

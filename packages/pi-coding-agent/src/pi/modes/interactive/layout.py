@@ -6,104 +6,29 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi.base.clock import Clock
 from pi.base.records import replace
 from pi.base.tasks import TaskScope
 from pi.modes.interactive.composer.composer import Composer
 from pi.modes.interactive.composer.prompt import TypingDetector
+from pi.modes.interactive.dialog_slot import DialogSlot
 from pi.modes.interactive.early_settings import EarlySettings, early_settings
 from pi.modes.interactive.startup import AppOptions, load_keys
-from pi.modes.interactive.status.footer import Footer, FooterFacts, TransientNotice, short_folder
+from pi.modes.interactive.status.footer import Footer, FooterFacts, short_folder
 from pi.modes.interactive.status.last_footer import LastFooters
+from pi.modes.interactive.status.transient_notice import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.theme_selector import ThemeSelector, built_in, follows_terminal, themes_in
-from pi.tui.component import Area, Component
+from pi.tui.component import Component
 from pi.tui.containers import Container, Spacer
 from pi.tui.input.actions import platform_of
 from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import is_key_release
 from pi.tui.style import ColourDepth
 from pi.tui.terminal import Capabilities, Terminal, detect
 from pi.tui.tui import TUI
 
 if TYPE_CHECKING:
     from pi.modes.interactive.fullscreen import Fullscreen
-
-
-# Place of the editor and of dialogs ---------------------------------------------------------------
-
-
-class DialogSlot:
-    """Shows the latest dialog in place of the editor.
-
-    ``resident`` is shown if no dialog is open; ``typist`` is its part that gets the keys. ``focus``
-    sets the component that gets the keys.
-    """
-
-    def __init__(
-        self, resident: Component, typist: Component, focus: Callable[[Component], None]
-    ) -> None:
-        self._resident = resident
-        self._typist = typist
-        self._focus = focus
-        self._guests: list[Component] = []
-        self._resting_rows = 0
-        """Height of the resident when it was last drawn."""
-        self._width = self._rows = 0
-        self.transient_rows = 0
-        """Rows that disappear when the dialogs close; without a dialog, those of the resident."""
-
-    @property
-    def has_dialog(self) -> bool:
-        """Whether a dialog is open."""
-        return bool(self._guests)
-
-    @property
-    def children(self) -> tuple[Component, ...]:
-        """The visible component."""
-        return (self._guests[-1] if self._guests else self._resident,)
-
-    def areas_at(self, row: int) -> list[Area]:
-        """The area of the visible component."""
-        (component,) = self.children
-        return [Area(component, 0, 0, self._width, self._rows)]
-
-    def render(self, width: int) -> list[str]:
-        """The rows of the visible component."""
-        (component,) = self.children
-        rows = component.render(width)
-        self._width, self._rows = width, len(rows)
-        if self.has_dialog:
-            self.transient_rows = max(self._rows - self._resting_rows, 0)
-        else:
-            self.transient_rows = getattr(self._resident, "transient_rows", 0)
-            self._resting_rows = self._rows - self.transient_rows
-        return rows
-
-    def invalidate(self) -> None:
-        """Invalidate the cached rows."""
-        self._resident.invalidate()
-        for guest in self._guests:
-            guest.invalidate()
-
-    def push(self, guest: Component) -> None:
-        """Show a component and give it the keys."""
-        self._guests.append(guest)
-        self._settle()
-
-    def remove(self, guest: Component) -> None:
-        """Remove a component; the previous one is shown again."""
-        self._guests = [other for other in self._guests if other is not guest]
-        self._settle()
-
-    def clear(self) -> None:
-        """Remove all dialogs."""
-        self._guests.clear()
-        self._settle()
-
-    def _settle(self) -> None:
-        self._focus(self._guests[-1] if self._guests else self._typist)
 
 
 # Layout -------------------------------------------------------------------------------------------
@@ -254,125 +179,4 @@ def _key_of_mode(keymap: Keymap) -> str:
     return shown_key(keys[0]) if keys else ""
 
 
-# Double press of a key ----------------------------------------------------------------------------
-
-
-TWICE_SECONDS = 0.5
-"""Maximum seconds between two presses of a double press."""
-EXIT_HINT_SECONDS = 1.5
-"""Seconds for which the hint is shown; meanwhile a further press exits."""
-
-
-class DoublePressDetector:
-    """Remembers the last press of one key."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._last: float | None = None
-
-    def is_second(self) -> bool:
-        """Record a press; returns whether it completes a double press, which resets it."""
-        now, last = self._clock.monotonic(), self._last
-        is_second = last is not None and now - last <= TWICE_SECONDS
-        self._last = None if is_second else now
-        return is_second
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether another press now would be the second one."""
-        return self._last is not None and self._clock.monotonic() - self._last <= TWICE_SECONDS
-
-
 # Keys that clear the text and quit ----------------------------------------------------------------
-
-
-class QuitKeys:
-    """Ctrl+C clears the text, interrupts the run, then quits; Ctrl+D quits an empty editor.
-
-    With text, a press clears it, and a second one within half a second quits. Without text, a press
-    interrupts the run, if there is one, and shows a hint for a short time: while it is visible, a
-    further press quits, and every other key removes it. The keys work from the first frame on.
-    """
-
-    def __init__(
-        self,
-        frame: AppLayout,
-        tasks: TaskScope,
-        *,
-        clock: Clock,
-        quit: Callable[[], None],
-    ) -> None:
-        self.interrupt: Callable[[], object] = lambda: None
-        """Interrupts the run, if there is one; set when the session is open."""
-        self._frame = frame
-        self._composer = frame.composer
-        self._tasks = tasks
-        self._clock = clock
-        self._quit = quit
-        self._presses = DoublePressDetector(clock)
-        self._end_hint: Callable[[], None] | None = None
-        """Removes the hint; ``None`` while it is not shown."""
-
-    def act(self, action: str) -> bool:
-        """Run an action; returns whether it was handled."""
-        match action:
-            case "app.clear":
-                self._clear()
-                return True
-            case "app.exit" if not self._composer.text:
-                self._quit()
-                return True
-        return False
-
-    def end_hint(self) -> None:
-        """Remove the hint, e.g. because text returned to the editor: the next press clears it."""
-        if self._end_hint is not None:
-            self._end_hint()
-
-    def _clear(self) -> None:
-        has_text = bool(self._composer.text)
-        if self._end_hint is not None:
-            self._end_hint()
-            if not has_text:  # queued messages may have returned to the editor
-                self._quit()
-                return
-        if has_text or self._presses.is_pending:
-            if self._presses.is_second():
-                self._quit()
-            else:
-                self._composer.take()  # Up restores it
-        else:
-            self.interrupt()
-            self._show_hint()
-
-    def _show_hint(self) -> None:
-        """Shows that a further press quits, until the time is over or another key is pressed."""
-        # deferred: not needed for the first frame
-        from pi.modes.interactive.dialogs.message import shown_key
-
-        frame, notice = self._frame, self._frame.passing
-        keys = frame.keymap.keys("app.clear")
-        text = f"Press {shown_key(keys[0] if keys else '')} again to exit"
-        stop_listening = frame.tui.add_input_listener(self._other_key)
-
-        def end() -> None:
-            self._end_hint = None
-            stop_listening()
-            if notice.text == text:
-                notice.show("")
-                frame.tui.request_render()
-
-        self._end_hint = end
-        notice.show(text)
-        frame.tui.request_render()
-        self._tasks.start(self._expire(end), name="exit hint")
-
-    async def _expire(self, end: Callable[[], None]) -> None:
-        await self._clock.sleep(EXIT_HINT_SECONDS)
-        if self._end_hint is end:
-            end()
-
-    def _other_key(self, data: str) -> None:
-        is_other = not is_key_release(data) and not self._frame.keymap.matches(data, "app.clear")
-        if is_other and self._end_hint is not None:
-            self._end_hint()

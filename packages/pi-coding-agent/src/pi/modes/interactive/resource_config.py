@@ -11,7 +11,7 @@ from pi.base.errors import PiError
 from pi.base.records import Record
 from pi.modes.interactive.dialogs.panel import MIN_ROWS, Panel
 from pi.modes.interactive.startup import load_keys
-from pi.modes.interactive.status.footer import TransientNotice
+from pi.modes.interactive.status.transient_notice import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.tui.input.keymap import Keymap

@@ -1,70 +1,26 @@
-"""Opens, starts and closes the session behind the screen; drafts."""
+"""Opens, starts and closes the session behind the screen."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pi.ai.messages import Image
-from pi.base.errors import PiError
-from pi.base.files import private_directory, read_regular, replace_file
-from pi.base.locks import FileLock, FileLocked
 from pi.base.tasks import TaskScope
 from pi.coding.export.redaction import Redactor
 from pi.coding.trust import TrustChoice
 from pi.modes.interactive.composer.completion import suggestions
-from pi.modes.interactive.composer.composer import Composer
-from pi.modes.interactive.extensions.connection import stall_handler
-from pi.modes.interactive.layout import AppLayout, QuitKeys
+from pi.modes.interactive.extensions.stalls import stall_handler
+from pi.modes.interactive.layout import AppLayout
+from pi.modes.interactive.quit_keys import QuitKeys
 from pi.modes.interactive.session_controller import SessionController
 from pi.modes.interactive.startup import AppOptions, OpenContext, OpenedSession
 from pi.modes.interactive.transcript.block import Block
 from pi.modes.interactive.transcript.notices import LinesBlock, NoticeBlock
+from pi.modes.interactive.type_ahead import type_ahead_to_composer
 from pi.modes.interactive.ui import Commands, report_errors
 from pi.modes.log_file import more_in_log, start_log
-from pi.tui.input.decoder import PASTE_START, InputDecision
-from pi.tui.input.keymap import Keymap
-from pi.tui.input.keys import is_key_release, printable_text
-from pi.tui.tui import TUI
-
-# Type-ahead ---------------------------------------------------------------------------------------
-
-
-_CHOOSING = "tui.select."
-
-
-@contextmanager
-def type_ahead_to_composer(tui: TUI, keymap: Keymap, composer: Composer) -> Iterator[None]:
-    """Pass text to the editor while a dialog without a text field has the keys.
-
-    While the user is typing, other keys go there too: an Enter ends a message, and must not answer
-    a question that the user has not seen.
-    """
-
-    def route_key(data: str) -> InputDecision | None:
-        is_for_editor = composer.typing.remaining or _is_text(data, keymap)
-        if not is_for_editor or is_key_release(data):
-            return None
-        composer.prompt.handle_input(data)
-        return InputDecision(consume=True)
-
-    stop = tui.add_input_listener(route_key)
-    try:
-        yield
-    finally:
-        stop()
-
-
-def _is_text(data: str, keymap: Keymap) -> bool:
-    if data.startswith(PASTE_START):
-        return True
-    return bool(printable_text(data)) and not any(
-        action.startswith(_CHOOSING) for action in keymap.actions(data)
-    )
-
 
 # Session ------------------------------------------------------------------------------------------
 
@@ -267,83 +223,6 @@ class SessionLifecycle:
         return self._opened.port.info.cwd
 
 
-# Drafts -------------------------------------------------------------------------------------------
 #
 # Unsent text is in a file until it is sent. Every process has its own file, locked while it runs;
 # an unlocked file was left by a process that ended unexpectedly.
-
-
-FOLDER = "drafts"
-
-
-class Drafts:
-    """The draft of one process in one folder. Disk errors are ignored."""
-
-    def __init__(self, agent_dir: Path, cwd: Path, *, name: str) -> None:
-        self._folder = agent_dir / FOLDER
-        self._place = hashlib.sha256(str(cwd).encode("utf-8", "replace")).hexdigest()[:16]
-        self._path = self._folder / f"{self._place}.{name}.txt"
-        self._held = ExitStack()
-        self._is_held = False
-        self._saved = ""
-
-    def save(self, text: str) -> None:
-        """Save a text; an empty one removes the file."""
-        if text == self._saved:
-            return
-        self._saved = text
-        with suppress(OSError, PiError):
-            if text.strip():
-                self._hold()
-                replace_file(self._path, text.encode("utf-8", "replace"))
-            else:
-                self._path.unlink(missing_ok=True)
-
-    def recover(self) -> str | None:
-        """Return the newest abandoned draft of this folder, and save it as the own draft."""
-        with suppress(OSError, PiError):
-            for path in self._abandoned_drafts():
-                text = read_regular(path).decode("utf-8", "replace")
-                path.unlink(missing_ok=True)
-                if text.strip():
-                    self.save(text)
-                    return text
-        return None
-
-    def close(self, *, keep: bool = False) -> None:
-        """Remove the draft, unless it should be kept."""
-        if not keep:
-            self.save("")
-        self._held.close()
-
-    def _hold(self) -> None:
-        if not self._is_held:
-            private_directory(self._folder)
-            self._held.enter_context(FileLock(_lock_of(self._path)))
-            self._held.callback(_lock_of(self._path).unlink, missing_ok=True)
-            self._is_held = True
-
-    def _abandoned_drafts(self) -> Iterator[Path]:
-        files = sorted(
-            self._folder.glob(f"{self._place}.*.txt"),
-            key=lambda path: path.stat().st_mtime,
-            reverse=True,
-        )
-        for path in files:
-            if path != self._path and not _is_held(path):
-                yield path
-
-
-def _lock_of(path: Path) -> Path:
-    return path.with_suffix(".lock")
-
-
-def _is_held(path: Path) -> bool:
-    lock = _lock_of(path)
-    try:
-        with FileLock(lock):
-            pass
-    except FileLocked:
-        return True
-    lock.unlink(missing_ok=True)
-    return False

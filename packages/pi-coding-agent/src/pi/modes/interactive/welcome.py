@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from pathlib import Path
 
 from pi.base.errors import PiError
 from pi.base.files import read_if_exists
+from pi.modes.interactive.changelog import changelog, changes_since
 from pi.modes.interactive.ui import Ui
 
 log = logging.getLogger(__name__)
@@ -82,37 +82,6 @@ def _notify_changes(ui: Ui, seen: str, version: str) -> None:
         ui.notify(f"Updated to {version}; /changelog shows what is new.")
     else:
         ui.add_output(Markdown(changes, theme=ui.theme.markdown))
-
-
-# Changelog ----------------------------------------------------------------------------------------
-
-
-NAME = "CHANGELOG.md"
-
-_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
-_VERSION = re.compile(r"## \[?(\d+(?:\.\d+)*)")
-
-
-def changelog(docs: Path) -> str | None:
-    """Return the changelog of the documentation, or of a checkout."""
-    for folder in (docs, *docs.parents[:3]):
-        if (content := read_if_exists(folder / NAME)) is not None:
-            return content.decode("utf-8", "replace")
-    return None
-
-
-def changes_since(text: str, version: str) -> str:
-    """Return the sections of versions above ``version``, newest first; empty if there are none."""
-    parts = [part.strip() for part in _SECTION.split(text)]
-    return "\n\n".join(
-        part
-        for part in parts
-        if (match := _VERSION.match(part)) and _numbers(match[1]) > _numbers(version)
-    )
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 # Billing warning ----------------------------------------------------------------------------------

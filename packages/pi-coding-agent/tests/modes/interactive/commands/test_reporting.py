@@ -10,7 +10,7 @@ import pytest
 
 from pi.coding.extension_host.discovery.finding import ExtensionOptions
 from pi.extension import ExtensionAPI
-from pi.modes.interactive.commands.application import HangingText
+from pi.modes.interactive.commands.diagnostics import HangingText
 from pi.testing import says
 from pi.version import __version__
 from tests.modes.interactive.commands.command_fixture import command_fixture

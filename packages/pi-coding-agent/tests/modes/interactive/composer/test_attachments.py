@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.ai.messages import Image
-from pi.modes.interactive.composer.composer import Attachments
+from pi.modes.interactive.composer.attachments import Attachments
 
 ONE, TWO = Image(data="AA", mime_type="image/png"), Image(data="BB", mime_type="image/png")
 

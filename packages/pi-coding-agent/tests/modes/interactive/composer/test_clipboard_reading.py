@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from pi.ai.messages import Image
 from pi.base.errors import PiError
-from pi.modes.interactive.composer.pasting import Ask, asker, read_clipboard
+from pi.modes.interactive.composer.clipboard import Ask, asker, read_clipboard
 
 
 def picture(form: str) -> bytes:

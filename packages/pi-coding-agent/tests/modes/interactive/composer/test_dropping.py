@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pi.coding.tools.images import ImageLimits
-from pi.modes.interactive.composer.pasting import dropped_images, read_pictures
+from pi.modes.interactive.composer.dropped_files import dropped_images, read_pictures
 from tests.modes.interactive.composer.test_clipboard_reading import picture
 
 HOME = Path("/home/ada")

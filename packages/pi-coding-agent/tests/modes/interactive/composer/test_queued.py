@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.composer.composer import MAX_ROWS, QueuedRows
+from pi.modes.interactive.composer.queued_rows import MAX_ROWS, QueuedRows
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain

@@ -10,7 +10,7 @@ import pytest
 
 from pi.base.records import replace
 from pi.coding.runtime.machine import Machine
-from pi.modes.interactive.dialogs.waiting import open_in_browser
+from pi.modes.interactive.dialogs.opening_pages import open_in_browser
 from tests.modes.interactive.extensions.layouts import new_frame, new_ui
 from tests.modes.interactive.fake_screen import FakeScreen
 

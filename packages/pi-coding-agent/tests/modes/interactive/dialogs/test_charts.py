@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.usage import bar, sparkline
+from pi.modes.interactive.dialogs.charts import bar, sparkline
 
 
 def test_values_become_columns() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.panel import spread, tab_row
+from pi.modes.interactive.dialogs.columns import spread, tab_row
 from pi.tui.text.width import visible_width
 
 

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.coding.port.results import ForkPoint
-from pi.modes.interactive.dialogs.prompt_aids import pick_fork_point
+from pi.modes.interactive.dialogs.fork_point import pick_fork_point
 from tests.modes.interactive.fake_screen import FakeScreen
 
 MESSAGES = ("first\nline", "", '<file name="/p/a.py">\nx = 1\n</file>\nexplain', "x")

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pi.modes.interactive.commands.table import BUILT_IN
-from pi.modes.interactive.dialogs.reports import (
-    CommandHelp,
-    Section,
-    command_sections,
-    key_sections,
-)
+from pi.modes.interactive.dialogs.key_sections import CommandHelp, command_sections, key_sections
+from pi.modes.interactive.dialogs.reports import Section
 from pi.tui.input.actions import ACTIONS
 from pi.tui.input.keymap import Keymap
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from pi.base.records import replace
 from pi.coding.port.results import SessionState
 from pi.coding.session.statistics import ContextUsage, SessionStats, TokenTotals
-from pi.modes.interactive.dialogs.reports import Section, session_info
+from pi.modes.interactive.dialogs.reports import Section
+from pi.modes.interactive.dialogs.session_facts import session_info
 
 HOME = Path("/home/ada")
 STATE = SessionState(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi.base.tasks import TaskScope
-from pi.modes.interactive.dialogs.questions import TextEditor
+from pi.modes.interactive.dialogs.text_editor import TextEditor
 from tests.modes.interactive.fake_screen import FakeScreen, sequence, settle
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.modes.interactive.dialogs.settings.dialog import FOLLOW, PickedTheme, pick_theme
+from pi.modes.interactive.dialogs.settings.theme import FOLLOW, PickedTheme, pick_theme
 from tests.modes.interactive.fake_screen import FakeScreen
 
 

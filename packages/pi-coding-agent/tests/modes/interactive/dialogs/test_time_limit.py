@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from pi.modes.interactive.dialogs.questions import TimeLimit, confirm
+from pi.modes.interactive.dialogs.questions import confirm
+from pi.modes.interactive.dialogs.time_limit import TimeLimit
 from pi.testing import FakeClock
 from tests.modes.interactive.fake_screen import FakeScreen, settle
 

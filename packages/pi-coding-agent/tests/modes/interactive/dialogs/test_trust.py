@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.coding.trust import TrustChoice, gated_in
-from pi.modes.interactive.dialogs.opening import ask_lasting_trust, ask_trust
+from pi.modes.interactive.dialogs.project_trust import ask_lasting_trust, ask_trust
 from tests.modes.interactive.fake_screen import FakeScreen
 
 FOLDER = Path("/srv/site")

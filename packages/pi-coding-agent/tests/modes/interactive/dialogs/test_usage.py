@@ -8,7 +8,7 @@ from pi.ai.messages import AssistantMessage, Cost, Usage
 from pi.ai.plan_limits import PlanLimit
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.statistics import ContextUsage
-from pi.modes.interactive.dialogs.reports import tokens
+from pi.modes.interactive.dialogs.key_sections import tokens
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme

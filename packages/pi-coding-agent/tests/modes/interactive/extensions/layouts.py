@@ -10,7 +10,7 @@ from pi.base.tasks import TaskScope
 from pi.modes.interactive.extensions.ui import ScreenUI
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.modes.interactive.ui import Ui
 from pi.testing import FakeClock

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.extensions.drawing import ExtensionTheme
+from pi.modes.interactive.extensions.theme import ExtensionTheme
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.fake_screen import plain_theme

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pi.modes.interactive.extensions.editor import ExtensionCompletion, as_suggestions
+from pi.modes.interactive.extensions.completion import ExtensionCompletion, as_suggestions
 from pi.tui.completion.provider import Completed, Suggestion, Suggestions, replace_prefix
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.extensions.drawing import FooterLines, Statuses
+from pi.modes.interactive.extensions.regions import FooterLines, Statuses
 from pi.tui.component import Component
 from tests.modes.interactive.extensions.layouts import Line, plain
 from tests.modes.interactive.fake_screen import plain_theme

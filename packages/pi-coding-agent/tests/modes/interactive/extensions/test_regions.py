@@ -3,7 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi.modes.interactive.extensions.drawing import ExtensionRegions, ExtensionTheme, SafeComponent
+from pi.modes.interactive.extensions.drawing import SafeComponent
+from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.extensions.theme import ExtensionTheme
 from pi.modes.interactive.layout import AppLayout
 from tests.modes.interactive.extensions.layouts import Line, new_frame, plain
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from pi.coding.port.extensions import ExtensionsPort
-from pi.modes.interactive.extensions.connection import Shortcuts
+from pi.modes.interactive.extensions.shortcuts import Shortcuts
 from pi.tui.input.keymap import Keymap
 
 CTRL_S, F5, SHIFT_F5 = "\x13", "\x1b[15~", "\x1b[15;2~"

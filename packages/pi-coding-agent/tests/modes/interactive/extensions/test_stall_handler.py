@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi.coding.bus import Owner
 from pi.coding.extension_host.watchdog import Stalled
-from pi.modes.interactive.extensions.connection import StallHandler, stall_handler
+from pi.modes.interactive.extensions.stalls import StallHandler, stall_handler
 from pi.tui.testing import VirtualTerminal
 from pi.tui.tui import TUI
 from tests.modes.interactive.extensions.layouts import new_frame

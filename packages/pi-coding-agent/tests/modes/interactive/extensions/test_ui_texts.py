@@ -6,7 +6,7 @@ from pi.agent.events import AgentStart
 from pi.coding.port.ui import ThemeChange
 from pi.modes.interactive.extensions.ui import ScreenUI
 from pi.modes.interactive.status.activity import Activity
-from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.transcript.view import TranscriptView
 from pi.testing import FakeClock
 from pi.tui.terminal import Capabilities

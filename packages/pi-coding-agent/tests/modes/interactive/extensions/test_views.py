@@ -6,9 +6,9 @@ from typing import Any
 from pi.coding.extension_host.api.api import ExtensionAPI
 from pi.coding.extension_host.contributions.views import CodeView, ToolView
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.extensions.connection import ExtensionViews
-from pi.modes.interactive.extensions.drawing import ExtensionTheme
-from pi.modes.interactive.transcript.block import ToolCallState
+from pi.modes.interactive.extensions.theme import ExtensionTheme
+from pi.modes.interactive.extensions.views import ExtensionViews
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.testing import says
 from tests.coding.extension_host.extension_session import ExtensionFixture, extension_session
 from tests.coding.runtime.session_fixture import SessionFixture

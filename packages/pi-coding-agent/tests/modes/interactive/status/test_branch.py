@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.modes.interactive.status.status import LARGEST, branch_of
+from pi.modes.interactive.status.git_branch import LARGEST, branch_of
 
 
 def repository(folder: Path, head: str = "ref: refs/heads/main\n") -> Path:

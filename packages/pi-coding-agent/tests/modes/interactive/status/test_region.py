@@ -9,7 +9,8 @@ from pi.base.tasks import TaskScope
 from pi.coding.extension_host.control import SessionControl
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
-from pi.modes.interactive.status.status import StatusRegion, WindowTitle
+from pi.modes.interactive.status.status import StatusRegion
+from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from pi.testing import FakeClock

@@ -5,7 +5,7 @@ from pathlib import Path
 from pi.ai.messages import Usage
 from pi.base.records import replace
 from pi.modes.interactive.status.footer import FooterFacts
-from pi.modes.interactive.status.status import footer_facts
+from pi.modes.interactive.status.footer_facts import footer_facts
 from pi.testing import says
 from tests.coding.runtime.session_fixture import SessionFixture
 

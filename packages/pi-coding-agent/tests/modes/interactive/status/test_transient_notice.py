@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.status.footer import TransientNotice
+from pi.modes.interactive.status.transient_notice import TransientNotice
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
 from tests.modes.interactive.transcript.looks import plain

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pi.base.records import replace
-from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.status.window_title import WindowTitle
 from pi.tui.terminal import Capabilities
 
 

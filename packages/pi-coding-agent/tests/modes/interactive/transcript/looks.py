@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_selector import built_in
-from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.tui.component import Component
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import strip_sequences

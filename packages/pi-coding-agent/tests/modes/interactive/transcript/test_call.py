@@ -3,7 +3,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from pi.ai.messages import Image, Text
-from pi.modes.interactive.transcript.block import MAX_UNFINISHED, ToolCallState
+from pi.modes.interactive.transcript.tool_call_state import MAX_UNFINISHED, ToolCallState
 
 PICTURE = Image(data="AA", mime_type="image/png")
 

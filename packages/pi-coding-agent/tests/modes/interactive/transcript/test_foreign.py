@@ -3,7 +3,10 @@ from __future__ import annotations
 from pi.ai.messages import Image, Text
 from pi.coding.session.entries import Custom, CustomMessage
 from pi.modes.interactive.transcript.block import RendererHooks
-from pi.modes.interactive.transcript.messages import ExtensionEntryBlock, ExtensionMessageBlock
+from pi.modes.interactive.transcript.extension_blocks import (
+    ExtensionEntryBlock,
+    ExtensionMessageBlock,
+)
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look
 

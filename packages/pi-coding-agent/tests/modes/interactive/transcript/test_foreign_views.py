@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from pi.coding.session.entries import Custom, CustomMessage
-from pi.modes.interactive.transcript.block import RendererHooks, ToolCallState
+from pi.modes.interactive.transcript.block import RendererHooks
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 
 
 def test_without_hooks_everything_is_drawn_by_default() -> None:

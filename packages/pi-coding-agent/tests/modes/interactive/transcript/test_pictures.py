@@ -6,7 +6,7 @@ from io import BytesIO
 from PIL import Image as Pillow
 
 from pi.ai.messages import Image
-from pi.modes.interactive.transcript.block import ImageCache
+from pi.modes.interactive.transcript.image_cache import ImageCache
 from pi.tui.images.graphics import Graphics
 from tests.modes.interactive.transcript.looks import look
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.transcript.notices import describe_provider_error
+from pi.modes.interactive.transcript.provider_errors import describe_provider_error
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.block import ToolCallState
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock, duration
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, look, plain

@@ -9,8 +9,9 @@ from pi.base.errors import PiError
 from pi.coding.models.registry import full_name
 from pi.modes.interactive.dialogs.accounts import log_in, log_out
 from pi.modes.interactive.dialogs.first_run import has_embedded
-from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model, pick_thinking
+from pi.modes.interactive.dialogs.model_picker import may_ask_server, pick_model
 from pi.modes.interactive.dialogs.model_scope import pick_scope
+from pi.modes.interactive.dialogs.thinking_picker import pick_thinking
 from pi.modes.interactive.ui import Ui
 
 

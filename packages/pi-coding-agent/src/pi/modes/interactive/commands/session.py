@@ -11,7 +11,6 @@ from pi.base.records import replace
 from pi.base.terminal_text import sanitise
 from pi.coding.compaction.execution import CompactionPreview
 from pi.coding.compaction.request import CompactArguments
-from pi.coding.export.text import NOTHING_TO_DUMP
 from pi.coding.port.results import ForkPoint, Replaced
 from pi.coding.session.catalog import SessionCatalog
 from pi.coding.session.errors import SessionInUse
@@ -19,15 +18,15 @@ from pi.coding.session.file_operations import unquoted
 from pi.coding.session.writing import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
+from pi.modes.interactive.dialogs.fork_point import pick_fork_point
 from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
-from pi.modes.interactive.dialogs.prompt_aids import pick_fork_point
 from pi.modes.interactive.dialogs.questions import confirm
-from pi.modes.interactive.dialogs.reports import Section, SectionsView, session_info
+from pi.modes.interactive.dialogs.reports import Section, SectionsView
+from pi.modes.interactive.dialogs.session_facts import session_info
 from pi.modes.interactive.dialogs.sessions import SessionScope, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decode_raw
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of
-from pi.modes.interactive.dialogs.waiting import open_in_browser, wait_for
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
 
@@ -262,61 +261,3 @@ def session_catalog(ui: Ui) -> SessionCatalog:
     usual, file = ui.host.agent_dir / SESSIONS, ui.port.entries.log.file
     custom = file.parent if file is not None and file.parent.parent != usual else None
     return SessionCatalog(ui.host.agent_dir, custom=custom)
-
-
-# Export, sharing and clipboard --------------------------------------------------------------------
-
-
-_PAGES = (".html", ".htm")
-
-
-async def export(ui: Ui, arguments: str) -> None:
-    """Export the session to a file; a web page is also opened."""
-    path = await ui.port.exports.write(arguments or None)
-    ui.add_output(Text(f"Session exported to {sanitise(str(path))}", pad_y=0))
-    if path.suffix.lower() in _PAGES:
-        await open_in_browser(str(path), ui.host)
-
-
-async def share(ui: Ui, arguments: str) -> None:
-    """Share the session; the addresses stay in the transcript, each in full."""
-    shared = await wait_for(ui, "Sharing…", ui.port.exports.share(arguments.strip()))
-    if shared is None:
-        ui.notify("Share cancelled")
-        return
-    if shared.warning:
-        ui.notify(shared.warning, "warning")
-    lines = [shared.message]
-    # Each address in a row of its own, without a margin: it is copied as a whole.
-    lines += ["Share URL:", shared.url] if shared.url else []
-    lines += ["Gist:", shared.gist_url] if shared.gist_url else []
-    ui.add_output(Text(sanitise("\n".join(lines)), pad_x=0, pad_y=0))
-    if shared.url:
-        await copy_text(ui, shared.url, "the address")
-    if shared.url:
-        await open_in_browser(shared.url, ui.host)
-
-
-async def copy(ui: Ui, arguments: str) -> None:
-    """Copy the last answer."""
-    text = ui.port.info.last_answer()
-    if text is None:
-        raise PiError("There is no answer to copy yet.")
-    await copy_text(ui, text, "the last answer")
-
-
-async def dump(ui: Ui, arguments: str) -> None:
-    """Copy the whole session as text."""
-    text = await ui.port.exports.text()
-    if not text:
-        raise PiError(NOTHING_TO_DUMP)
-    await copy_text(ui, text, "the session")
-
-
-async def copy_text(ui: Ui, text: str, label: str) -> None:
-    """Copy a text and report it; ``label`` names it."""
-    copied = await ui.clipboard.copy(text)
-    if copied.confirmed:
-        ui.notify(f"Copied {label}.", "success")
-    else:
-        ui.notify(f"Sent {label} to the terminal's clipboard; terminals do not confirm it.")

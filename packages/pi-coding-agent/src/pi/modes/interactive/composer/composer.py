@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pi.base.tasks import TaskScope
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.composer.prompt import (
-    EditorProtocol,
-    OnAction,
-    PromptEditor,
-    TypingDetector,
-)
+from pi.modes.interactive.composer.attachments import Attachments
+from pi.modes.interactive.composer.editor_protocol import EditorProtocol
+from pi.modes.interactive.composer.prompt import OnAction, PromptEditor, TypingDetector
+from pi.modes.interactive.composer.queued_rows import QueuedRows
 from pi.modes.interactive.theme import Theme
 from pi.tui.completion.provider import Provider
 from pi.tui.component import Component
-from pi.tui.containers import CachedWidget, Container
+from pi.tui.containers import Container
 from pi.tui.input.keymap import Keymap
-from pi.tui.text.width import truncate_to_width
 from pi.tui.widgets.editor.editor import Editor
 
 if TYPE_CHECKING:
@@ -27,82 +23,8 @@ if TYPE_CHECKING:
     from pi.coding.port.extensions import InputMode
 
 
-# Images -------------------------------------------------------------------------------------------
-
-
-LOST = "[image, not kept]"
-_MARKER = re.compile(r"\[image #(\d+)\]")
-
-
-class Attachments:
-    """The images of the message in the editor; each has a marker in the text."""
-
-    def __init__(self) -> None:
-        self._images: dict[int, Image] = {}
-        self._next = 1
-
-    def add(self, image: Image) -> str:
-        """Store an image and return its marker."""
-        number, self._next = self._next, self._next + 1
-        self._images[number] = image
-        return f"[image #{number}]"
-
-    def images_in(self, text: str) -> tuple[Image, ...]:
-        """Return the images whose markers are in ``text``, in order; they stay stored."""
-        numbers = dict.fromkeys(int(number) for number in _MARKER.findall(text))
-        return tuple(self._images[number] for number in numbers if number in self._images)
-
-    def without_pictures(self, text: str) -> str:
-        """Return ``text`` with ``LOST`` for each marker: another process has no such image."""
-
-        def named(marker: re.Match[str]) -> str:
-            return LOST if int(marker[1]) in self._images else marker[0]
-
-        return _MARKER.sub(named, text)
-
-
 # Queued messages ----------------------------------------------------------------------------------
 
-
-MAX_ROWS = 6
-
-
-class QueuedRows(CachedWidget):
-    """One row per message, and the key to edit them."""
-
-    def __init__(self, theme: Theme, key: Callable[[], str]) -> None:
-        self._theme = theme
-        self._key = key
-        self._messages: tuple[tuple[str, str], ...] = ()
-        """Each with the name of its group."""
-
-    def set(self, *groups: tuple[str, tuple[str, ...]]) -> None:
-        """Show messages, each group with its name."""
-        messages = tuple((name, text) for name, texts in groups for text in texts)
-        if messages != self._messages:
-            self._messages = messages
-            self.invalidate()
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Return the full messages in order."""
-        return tuple(text for _, text in self._messages)
-
-    def _draw(self, width: int) -> list[str]:
-        if not self._messages:
-            return []
-        dim, muted = self._theme.paint("dim"), self._theme.paint("muted")
-        rows = [
-            f" {dim(f'{name}:')} {muted(one_line(text))}"
-            for name, text in self._messages[:MAX_ROWS]
-        ]
-        if (hidden := len(self._messages) - MAX_ROWS) > 0:
-            rows.append(dim(f" … {hidden} more"))
-        rows.append(dim(f" ↳ {self._key()} to edit them"))
-        return [truncate_to_width(row, width, "…") for row in rows]
-
-
-# Composer -----------------------------------------------------------------------------------------
 
 _LEVELS = {level: f"thinking{level.capitalize()}" for level in (
     "off", "minimal", "low", "medium", "high", "xhigh", "max",

@@ -12,7 +12,7 @@ from pi.base.records import Record
 from pi.coding.session.context import convert_to_llm
 from pi.coding.session.entries import BashExecution, SessionMessage
 from pi.coding.session.statistics import ContextUsage
-from pi.modes.interactive.dialogs.reports import tokens
+from pi.modes.interactive.dialogs.key_sections import tokens
 from pi.modes.interactive.theme import Theme
 from pi.tui.text.width import truncate_to_width
 

@@ -8,8 +8,9 @@ from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.coding.extension_host.switches import counts_as_on
 from pi.coding.port.extensions import ExtensionRow, RowGroup
+from pi.modes.interactive.dialogs.columns import spread
 from pi.modes.interactive.dialogs.extension_switching import switch_extension
-from pi.modes.interactive.dialogs.panel import LOW, list_rows, make_panel, spread
+from pi.modes.interactive.dialogs.panel import LOW, list_rows, make_panel
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component

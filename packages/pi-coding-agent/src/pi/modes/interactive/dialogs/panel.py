@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias
 
 from pi.base.terminal_text import one_line, sanitise
@@ -12,7 +12,6 @@ from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component, Focusable, Interactive
 from pi.tui.input.keymap import Keymap
-from pi.tui.style import Paint
 from pi.tui.text.width import truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_parts, wrap_text
 
@@ -223,43 +222,6 @@ def list_rows(ui: Ui, *, more: int = 0) -> int:
     """
     other_rows = _OTHER_ROWS + more + (_GAP_AND_HINTS if ui.rows >= LOW else 0)
     return max(MIN_ROWS, min(ui.rows // 2, ui.rows - other_rows))
-
-
-# Rows in columns ----------------------------------------------------------------------------------
-
-
-GAP = 2
-"""Columns between two texts on a row."""
-_GAP = " " * GAP
-_MIN = 10
-"""Minimum width of the left text; below it the right one is omitted."""
-
-
-def spread(left: str, right: str, width: int) -> str:
-    """Return ``left``, and ``right`` at the other edge; the left is truncated first."""
-    left_width = width - visible_width(right) - GAP
-    if not right or left_width < _MIN:
-        return truncate_to_width(left, width, "…")
-    return f"{truncate_to_width(left, left_width, '…', pad=True)}{_GAP}{right}"
-
-
-def tab_row(tabs: Sequence[str], open_tab: str, width: int, *, chosen: Paint, others: Paint) -> str:
-    """Return all tabs in order; without room, those before the open one are omitted first."""
-    names = map(one_line, tabs)
-    labels = [
-        f"[{name}]" if tab == open_tab else name for tab, name in zip(tabs, names, strict=True)
-    ]
-    end = tabs.index(open_tab) + 1
-    first = 0
-    while first < end - 1 and visible_width(_before(first) + _GAP.join(labels[first:end])) > width:
-        first += 1
-    paints = [chosen if tab == open_tab else others for tab in tabs]
-    painted = [paint(label) for paint, label in zip(paints, labels, strict=True)]
-    return truncate_to_width(others(_before(first)) + _GAP.join(painted[first:]), width, "…")
-
-
-def _before(first: int) -> str:
-    return "… " if first else ""
 
 
 # Messages in lists --------------------------------------------------------------------------------

@@ -5,9 +5,7 @@ Cancelling returns ``None`` (or no). An ``aside`` shows text that changes while 
 
 from __future__ import annotations
 
-import asyncio
-import math
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from pi.base.records import Record
@@ -23,75 +21,13 @@ from pi.modes.interactive.dialogs.panel import (
     make_panel,
     no_hints,
 )
+from pi.modes.interactive.dialogs.text_editor import TextEditor
 from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
 from pi.tui.input.keys import matches_key
 from pi.tui.text.wrap import wrap_text
-from pi.tui.widgets.editor.editor import Editor
 from pi.tui.widgets.input import Input
 from pi.tui.widgets.select_list import SelectItem, SelectList
-
-# Editor -------------------------------------------------------------------------------------------
-
-
-class TextEditor:
-    """A multi-line field; one key opens it in the external editor."""
-
-    def __init__(
-        self,
-        ui: Ui,
-        text: str,
-        tasks: TaskScope,
-        *,
-        on_done: Callable[[str | None], None],
-        enter_submits: bool = True,
-    ) -> None:
-        self._ui = ui
-        self._enter_submits = enter_submits
-        self._tasks = tasks
-        self._on_done = on_done
-        self._editor = Editor(keymap=ui.keymap, theme=ui.theme.editor, screen_rows=lambda: ui.rows)
-        self._editor.on_submit = on_done
-        self._editor.set_text(text)
-        self.invalidate = self._editor.invalidate
-        """Invalidates the cached rows."""
-        self.render = self._editor.render
-        """The editor."""
-
-    @property
-    def focused(self) -> bool:
-        """Whether the cursor is shown."""
-        return self._editor.focused
-
-    @focused.setter
-    def focused(self, focused: bool) -> None:
-        self._editor.focused = focused
-
-    def handle_input(self, data: str) -> None:
-        """Edit, accepts, cancel, or open the external editor."""
-        actions = self._ui.keymap.actions(data)
-        if "tui.select.cancel" in actions:
-            self._on_done(None)
-        elif "app.editor.external" in actions:
-            self._tasks.start(self._edit_externally(), name="external editor")
-        elif not self._enter_submits and self._submits_lines(data, actions):
-            self._on_done(self._editor.get_expanded_text().strip())
-        elif not self._enter_submits and "tui.input.submit" in actions:
-            self._editor.insert_text_at_cursor("\n")
-        else:
-            self._editor.handle_input(data)
-
-    @staticmethod
-    def _submits_lines(data: str, actions: Sequence[str]) -> bool:
-        # Ctrl+Enter is what other programs use; many terminals send it as a plain Enter.
-        return "app.message.followUp" in actions or matches_key(data, "ctrl+enter")
-
-    async def _edit_externally(self) -> None:
-        text = await self._ui.open_external_editor(self._editor.get_expanded_text())
-        if text is not None:
-            self._editor.set_text(text)
-            self._ui.request_render()
-
 
 # Questions ----------------------------------------------------------------------------------------
 
@@ -448,40 +384,3 @@ async def edit_text(
 
 def ignore_task_error(name: str, error: BaseException) -> None:
     """Ignore the error of a task: the owner awaits the task and handles it."""
-
-
-# Time limit ---------------------------------------------------------------------------------------
-
-
-class TimeLimit:
-    """The time limit of a dialog, with a countdown from its creation; none without ``seconds``."""
-
-    def __init__(self, ui: Ui, seconds: float | None) -> None:
-        self._ui = ui
-        self._clock = ui.clock
-        self._end = None if seconds is None else self._clock.monotonic() + seconds
-
-    def remaining_text(self) -> str:
-        """The remaining time, shown beside the title."""
-        return "" if self._end is None else f"({math.ceil(self._remaining(self._end))}s)"
-
-    async def wait_for(
-        self, answer: Coroutine[Any, Any, T | None], on_timeout: T | None = None
-    ) -> T | None:
-        """Return the answer, or ``on_timeout``; the dialog is then closed."""
-        if self._end is None:
-            return await answer
-        async with TaskScope(report=ignore_task_error) as tasks:
-            dialog = tasks.start(answer, name="dialog")
-            over = tasks.start(self._count_down(self._end), name="time for the dialog")
-            await asyncio.wait((dialog, over), return_when=asyncio.FIRST_COMPLETED)
-            return dialog.result() if dialog.done() else on_timeout
-
-    async def _count_down(self, end: float) -> None:
-        while remaining := self._remaining(end):
-            # Sleeps until the displayed number changes.
-            await self._clock.sleep(remaining % 1 or 1)
-            self._ui.request_render()
-
-    def _remaining(self, end: float) -> float:
-        return max(end - self._clock.monotonic(), 0)

@@ -17,14 +17,9 @@ from pi.coding.session.catalog import ListedSession, SessionCatalog
 from pi.coding.session.file_operations import rename_session
 from pi.coding.session.lookup import Passage, search_sessions, search_texts
 from pi.coding.session.trash import Trash
+from pi.modes.interactive.dialogs.columns import spread
 from pi.modes.interactive.dialogs.message import shown_key
-from pi.modes.interactive.dialogs.panel import (
-    Keys,
-    list_rows,
-    make_panel,
-    spread,
-    summarise_message,
-)
+from pi.modes.interactive.dialogs.panel import Keys, list_rows, make_panel, summarise_message
 from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import WRITING
 from pi.modes.interactive.ui import Ui, report_errors

@@ -16,7 +16,7 @@ from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
 from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import Option, choose_several
-from pi.modes.interactive.dialogs.settings.dialog import theme_names, theme_sample
+from pi.modes.interactive.dialogs.settings.theme import theme_names, theme_sample
 from pi.modes.interactive.status.footer import short_folder
 from pi.modes.interactive.ui import Ui, report_errors
 from pi.tui.component import Component

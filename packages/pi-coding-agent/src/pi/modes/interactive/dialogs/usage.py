@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Literal
 
 from pi.ai.messages import AssistantMessage, Usage
 from pi.ai.plan_limits import PlanLimit
@@ -13,100 +12,13 @@ from pi.base.terminal_text import one_line
 from pi.coding.export.transcript import Spent, Totals, dollars, sum_usage
 from pi.coding.session.entries import Entry, MessageEntry
 from pi.coding.session.statistics import ContextUsage
-from pi.modes.interactive.dialogs.reports import tokens
+from pi.modes.interactive.dialogs.charts import bar, sparkline
+from pi.modes.interactive.dialogs.key_sections import tokens
+from pi.modes.interactive.dialogs.tables import GAP, Column, table
 from pi.modes.interactive.theme import Theme
-from pi.tui.style import Paint
 from pi.tui.text.width import pad_to_width, truncate_to_width, visible_width
 
-# Table --------------------------------------------------------------------------------------------
-
-_GAP = 2
-_MIN_FIRST = 12
-"""Minimum width of the first column; before it becomes narrower, other columns are left out."""
-
-
-class Column(Record):
-    """One column of a table."""
-
-    title: str
-    align: Literal["left", "right"] = "right"
-    rank: int = 0
-    """In a narrow table, columns with the highest rank are left out first."""
-
-
-def table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int, *, heading: Paint
-) -> list[str]:
-    """Return the titles and the rows, aligned.
-
-    In a narrow table, the first column is truncated and others are left out.
-    """
-    visible = list(range(len(columns)))
-    widths = [
-        max(visible_width(cell) for cell in (column.title, *(row[index] for row in rows)))
-        for index, column in enumerate(columns)
-    ]
-
-    def others() -> int:
-        return sum(widths[index] + _GAP for index in visible[1:])
-
-    while len(visible) > 2 and width - others() < min(widths[0], _MIN_FIRST):
-        visible.remove(max(visible[1:], key=lambda index: columns[index].rank))
-    widths[0] = max(min(widths[0], width - others()), 1)
-
-    def line(cells: Sequence[str]) -> str:
-        return (" " * _GAP).join(
-            _cell(cells[index], widths[index], columns[index].align) for index in visible
-        )
-
-    titles = heading(line([column.title for column in columns]))
-    return [titles, *(line(row) for row in rows)]
-
-
-def _cell(text: str, width: int, align: str) -> str:
-    text = truncate_to_width(text, width, "…")
-    return (
-        text.rjust(width + len(text) - visible_width(text))
-        if align == "right"
-        else (pad_to_width(text, width))
-    )
-
-
 # Charts -------------------------------------------------------------------------------------------
-
-
-_STEPS = "▁▂▃▄▅▆▇█"
-
-
-def sparkline(values: Sequence[float], width: int) -> str:
-    """One column per value; if there are too many, each column shows the maximum of its range."""
-    if not values or width < 1:
-        return ""
-    columns = _maxima(values, min(width, len(values)))
-    most = max(columns)
-    if most <= 0:
-        return _STEPS[0] * len(columns)
-    return "".join(_STEPS[_step(value / most, len(_STEPS) - 1)] for value in columns)
-
-
-def bar(fraction: float, width: int) -> str:
-    """A bar of ``width`` columns; a small share is never empty."""
-    full = _step(fraction, width)
-    if fraction > 0:
-        full = max(full, min(1, width))
-    return "█" * full + "░" * (width - full)
-
-
-def _step(fraction: float, most: int) -> int:
-    return round(min(max(fraction, 0.0), 1.0) * most)
-
-
-def _maxima(values: Sequence[float], columns: int) -> list[float]:
-    edges = [len(values) * index // columns for index in range(columns + 1)]
-    return [max(values[edges[index] : edges[index + 1]]) for index in range(columns)]
-
-
-# Page ---------------------------------------------------------------------------------------------
 
 
 MIN_COURSE = 5
@@ -236,7 +148,7 @@ class UsageView:
         ]
 
     def _label(self, text: str, width: int) -> str:
-        return self._theme.paint("muted")(pad_to_width(text, width)) + " " * _GAP
+        return self._theme.paint("muted")(pad_to_width(text, width)) + " " * GAP
 
 
 def _row(spent: Spent, name: str = "") -> tuple[str, ...]:

@@ -21,19 +21,16 @@ from pi.coding.port.ui import (
     ThemeChange,
 )
 from pi.modes.interactive.dialogs import questions
+from pi.modes.interactive.dialogs.opening_pages import open_in_browser
 from pi.modes.interactive.dialogs.panel import DialogHints
-from pi.modes.interactive.dialogs.questions import TimeLimit
-from pi.modes.interactive.dialogs.waiting import open_in_browser
-from pi.modes.interactive.extensions.drawing import (
-    ExtensionRegions,
-    ExtensionTheme,
-    Failed,
-    SafeInteractive,
-)
+from pi.modes.interactive.dialogs.time_limit import TimeLimit
+from pi.modes.interactive.extensions.drawing import Failed, SafeInteractive
 from pi.modes.interactive.extensions.editor import ExtensionEditing
+from pi.modes.interactive.extensions.regions import ExtensionRegions
+from pi.modes.interactive.extensions.theme import ExtensionTheme
 from pi.modes.interactive.layout import AppLayout
 from pi.modes.interactive.status.activity import FRAMES, TICK, Activity
-from pi.modes.interactive.status.status import WindowTitle
+from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.theme import Theme as ScreenTheme
 from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.transcript.block import THINKING

@@ -57,15 +57,12 @@ from pi.coding.session.entries import (
     CustomMessageEntry,
     SessionMessage,
 )
-from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
-from pi.modes.interactive.transcript.messages import (
-    AnswerBlock,
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.extension_blocks import (
     ExtensionEntryBlock,
     ExtensionMessageBlock,
-    Kind,
-    UserBlock,
-    author_of,
 )
+from pi.modes.interactive.transcript.messages import AnswerBlock, Kind, UserBlock, author_of
 from pi.modes.interactive.transcript.notices import (
     DividerBlock,
     FailureBlock,
@@ -73,6 +70,7 @@ from pi.modes.interactive.transcript.notices import (
     UserBashBlock,
     tokens,
 )
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
 from pi.tui.component import Component
 

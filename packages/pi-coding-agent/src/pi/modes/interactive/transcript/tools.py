@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import (
-    Block,
-    ImageCache,
-    State,
-    ToolCallState,
-    TranscriptOptions,
-    hanging,
-    more_rows,
-)
+from pi.modes.interactive.transcript.block import Block, TranscriptOptions, hanging, more_rows
+from pi.modes.interactive.transcript.image_cache import ImageCache
+from pi.modes.interactive.transcript.tool_call_state import State, ToolCallState
 from pi.tui.text.width import pad_to_width, slice_columns, truncate_to_width, visible_width
 from pi.tui.text.wrap import wrap_text
 

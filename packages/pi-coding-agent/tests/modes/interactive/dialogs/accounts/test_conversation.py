@@ -16,7 +16,7 @@ from pi.ai.auth.login import (
     LoginPrompt,
     LoginUI,
 )
-from pi.modes.interactive.dialogs.accounts import LoginConversation
+from pi.modes.interactive.dialogs.login_conversation import LoginConversation
 from pi.tui.input.keymap import Keymap
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.fake_screen import plain_theme, sequence, settle

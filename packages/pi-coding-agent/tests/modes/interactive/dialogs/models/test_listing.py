@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi.ai.models.model import ModelCost
 from pi.base.records import replace
-from pi.modes.interactive.dialogs.model_picker import (
+from pi.modes.interactive.dialogs.model_catalogue import (
     ALL,
     WITHOUT_KEY,
     known_models,

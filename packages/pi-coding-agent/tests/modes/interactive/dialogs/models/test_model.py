@@ -10,10 +10,10 @@ import pytest
 from pi.ai.providers.chosen_servers import ServerChoice, ServerStatus
 from pi.ai.providers.socket_owner import Owner, ServerAddress
 from pi.coding.port.results import ModelNotes
+from pi.modes.interactive.dialogs.model_catalogue import known_models
 from pi.modes.interactive.dialogs.model_picker import (
     ModelChoice,
     PickedModel,
-    known_models,
     may_ask_server,
     pick_model,
 )

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from pi.ai.models.thinking_levels import THINKING_LEVELS
-from pi.modes.interactive.dialogs.model_picker import DESCRIPTIONS, PickedLevel, pick_thinking
+from pi.modes.interactive.dialogs.thinking_picker import DESCRIPTIONS, PickedLevel, pick_thinking
 from tests.modes.interactive.dialogs.models.samples import screen_with
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.tree.nodes import ROOT, Description, Kind, Node, Tree
+from pi.modes.interactive.dialogs.tree.descriptions import Description, Kind
+from pi.modes.interactive.dialogs.tree.nodes import ROOT, Node, Tree
 
 KINDS: tuple[Kind, ...] = ("user", "assistant", "tool", "tools only", "other", "bookkeeping")
 

@@ -30,7 +30,7 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
     UnknownEntry,
 )
-from pi.modes.interactive.dialogs.tree.nodes import describe
+from pi.modes.interactive.dialogs.tree.descriptions import describe
 
 CALL = ToolCall(id="1", name="bash", arguments={"command": "ls\n-l", "timeout": 5})
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.dialogs.tree.dialog import draw_row, fit_connectors
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
+from pi.modes.interactive.dialogs.tree.rows import draw_row, fit_connectors
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.tui.text.ansi import strip_sequences
 from pi.tui.text.width import visible_width

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pi.modes.interactive.dialogs.tree.filter import MODES, Mode, listed_nodes, next_mode
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import MODES, Mode, listed_nodes, next_mode
 from tests.modes.interactive.dialogs.tree.samples import node, tree
 
 SAMPLE = tree(

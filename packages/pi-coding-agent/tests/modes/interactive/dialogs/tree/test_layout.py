@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.modes.interactive.dialogs.tree.filter import MODES, Mode, listed_nodes
+from pi.modes.interactive.dialogs.tree.layout import Row, lay_out, listed_children
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import (
-    MODES,
-    Mode,
-    Row,
-    lay_out,
-    listed_children,
-    listed_nodes,
-)
 from tests.modes.interactive.dialogs.tree.samples import node, tree, trees
 
 

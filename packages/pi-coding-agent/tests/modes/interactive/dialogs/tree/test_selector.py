@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.modes.interactive.dialogs.tree.dialog import TreeSelector
 from pi.modes.interactive.dialogs.tree.nodes import ROOT
+from pi.modes.interactive.dialogs.tree.selector import TreeSelector
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.tui.component import CURSOR_MARKER
 from pi.tui.input.decoder import PASTE_END, PASTE_START

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.modes.interactive.dialogs.tree.filter import MODES
 from pi.modes.interactive.dialogs.tree.nodes import ROOT, Tree
-from pi.modes.interactive.dialogs.tree.view import MODES, TreeView
+from pi.modes.interactive.dialogs.tree.view import TreeView
 from tests.modes.interactive.dialogs.tree.samples import tree, trees
 
 SAMPLE = tree(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pi.ai.messages import Text
-from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.modes.interactive.transcript.tool_views.view import View
 from pi.tui.text.ansi import strip_sequences
 from tests.modes.interactive.transcript.looks import look

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi.modes.interactive.diffs import WordChange, changed_words
+from pi.modes.interactive.word_changes import WordChange, changed_words
 
 LINES = st.text(st.characters(exclude_characters="\r\n"), max_size=80)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pi.modes.interactive.transcript.tool_views.shell_tools import find_view, grep_view, ls_view
+from pi.modes.interactive.transcript.tool_views.search_tools import find_view, grep_view, ls_view
 from tests.modes.interactive.transcript.looks import call
 from tests.modes.interactive.transcript.tool_views.shown import done, shown
 

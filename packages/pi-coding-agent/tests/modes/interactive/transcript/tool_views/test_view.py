@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi.modes.interactive.transcript.tool_views import VIEWS, view_of
-from pi.modes.interactive.transcript.tool_views.shell_tools import generic_view
+from pi.modes.interactive.transcript.tool_views.generic import generic_view
 from pi.modes.interactive.transcript.tool_views.view import folded_head, folded_tail, format_count
 from pi.tui.text.width import visible_width
 from tests.modes.interactive.transcript.looks import call, commands_in, look

@@ -1,13 +1,10 @@
-"""Dialogs for settings and themes; only changed settings are written."""
+"""Dialog for settings; only changed settings are written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from pi.base.errors import PiError
-from pi.base.fuzzy import rank
-from pi.base.records import Record
-from pi.base.terminal_text import one_line
 from pi.coding.models.registry import full_name
 from pi.coding.settings.guards import RECOMMENDED
 from pi.coding.settings.layers import value_at
@@ -15,8 +12,8 @@ from pi.coding.settings.parsing import InvalidValue
 from pi.coding.settings.setting import Setting
 from pi.coding.settings.table import SETTINGS
 from pi.modes.interactive.dialogs.panel import LIST_INSET, LOW, Keys, list_rows, make_panel
-from pi.modes.interactive.dialogs.picker import Picker
 from pi.modes.interactive.dialogs.questions import CHOOSING, WRITING
+from pi.modes.interactive.dialogs.settings.theme import preview_theme, theme_names
 from pi.modes.interactive.dialogs.settings.values import (
     Offer,
     Replaceable,
@@ -26,11 +23,9 @@ from pi.modes.interactive.dialogs.settings.values import (
     format_scalar,
     format_value,
 )
-from pi.modes.interactive.theme import Theme
 from pi.modes.interactive.theme_file import InvalidTheme
-from pi.modes.interactive.ui import Ui, report_errors
+from pi.modes.interactive.ui import Ui
 from pi.tui.component import Component
-from pi.tui.text.width import pad_to_width, truncate_to_width
 from pi.tui.widgets.settings_list import Done, SettingItem, SettingsList
 
 _LOOKING = (("tui.select.confirm", "change"), ("tui.select.cancel", "close"))
@@ -147,7 +142,7 @@ class _Editing:
 
         def preview(value: str | None) -> None:
             if setting.name == "theme":
-                _preview(self._ui, value)
+                preview_theme(self._ui, value)
 
         def cancel() -> None:
             self._end_preview(setting)
@@ -170,7 +165,7 @@ class _Editing:
     def _end_preview(self, setting: Setting) -> None:
         if setting.name == "theme":
             stored = self._value("theme")
-            _preview(self._ui, stored if isinstance(stored, str) else None)
+            preview_theme(self._ui, stored if isinstance(stored, str) else None)
 
     def _offers(self, setting: Setting) -> list[Offer]:
         """Return the known values of a setting; empty if any text is valid."""
@@ -264,90 +259,3 @@ class _Editing:
 
     def _format_current(self, setting: Setting) -> str:
         return format_value(setting, value_at(self._ui.port.settings.raw, setting.name.split(".")))
-
-
-# Theme --------------------------------------------------------------------------------------------
-
-
-class PickedTheme(Record):
-    """The new value of the setting; no name follows the terminal."""
-
-    name: str | None
-
-
-FOLLOW = PickedTheme(name=None)
-
-
-async def pick_theme(ui: Ui) -> PickedTheme | None:
-    """Return the theme that the user chooses; on cancel the old one is restored."""
-    before = ui.port.settings.values.theme
-    offered = [FOLLOW, *(PickedTheme(name=name) for name in theme_names(ui))]
-
-    def draw(theme: PickedTheme, width: int, *, selected: bool) -> str:
-        text = one_line(_theme_label(theme)) + ("  (now)" if theme.name == before else "")
-        return ui.theme.paint("accent")(text) if selected else text
-
-    def build(done: Callable[[PickedTheme | None], None]) -> Component:
-        inside = Picker(
-            ui.theme,
-            ui.keymap,
-            find=lambda query: rank(query, offered, key=_theme_label),
-            draw=draw,
-            rows=lambda: list_rows(ui, more=_SAMPLE_ROWS if ui.rows >= _FOR_SAMPLE else 0),
-            on_pick=done,
-            on_cancel=lambda: done(None),
-            on_move=lambda theme: _preview(ui, theme.name),
-            foot=lambda width: (
-                ["", *theme_sample(ui.theme, width)] if ui.rows >= _FOR_SAMPLE else []
-            ),
-        )
-        inside.select(lambda theme: theme.name == before)
-        return make_panel(ui, "Theme", inside, lambda: CHOOSING)
-
-    picked: PickedTheme | None = None
-    try:
-        picked = await ui.show(build)
-        return picked
-    finally:
-        if picked is None:
-            _preview(ui, before)
-
-
-_NEUTRAL = ("dark", "light")
-_SAMPLE_ROWS, _FOR_SAMPLE = 9, 30
-"""Rows of the sample, and the height of the screen from which it is shown."""
-
-
-def theme_names(ui: Ui) -> list[str]:
-    """Return all themes, the neutral ones first."""
-    return sorted(ui.themes.names, key=lambda name: (name not in _NEUTRAL, name))
-
-
-def theme_sample(theme: Theme, width: int) -> list[str]:
-    """A few rows in the current theme: a message, Markdown, code, a diff, and three states."""
-    paint = theme.paint
-    keyword, name = paint("syntaxKeyword")("def"), paint("syntaxFunction")("greet")
-    text = paint("syntaxString")('"hello"')
-    comment = paint("syntaxComment")("# says it")
-    rows = [
-        paint("userMessageBg")(pad_to_width(f"{paint('accent')('▌')} What you write", width)),
-        f"{paint('mdHeading', bold=True)('Heading')}  {paint('mdLink')('link')}  "
-        f"{paint('mdCode')('code')}  {paint('muted')('muted')}  {paint('dim')('dim')}",
-        f"{keyword} {name}(): {paint('syntaxKeyword')('return')} {text}  {comment}",
-        paint("toolDiffRemovedBg")(
-            pad_to_width(paint("toolDiffRemoved")("- a removed line"), width)
-        ),
-        paint("toolDiffAddedBg")(pad_to_width(paint("toolDiffAdded")("+ an added line"), width)),
-        f"{paint('success')('✓ done')}  {paint('warning')('! take care')}  "
-        f"{paint('error')('✗ failed')}",
-    ]
-    return [truncate_to_width(row, width, "…") for row in rows]
-
-
-def _theme_label(theme: PickedTheme) -> str:
-    return theme.name or "follow the terminal"
-
-
-def _preview(ui: Ui, name: str | None) -> None:
-    with report_errors(ui):
-        ui.themes.use(name)

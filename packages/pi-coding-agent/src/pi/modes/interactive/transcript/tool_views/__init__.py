@@ -7,13 +7,9 @@ table; other tools get the generic view.
 from __future__ import annotations
 
 from pi.modes.interactive.transcript.tool_views.file_tools import edit_view, read_view, write_view
-from pi.modes.interactive.transcript.tool_views.shell_tools import (
-    bash_view,
-    find_view,
-    generic_view,
-    grep_view,
-    ls_view,
-)
+from pi.modes.interactive.transcript.tool_views.generic import generic_view
+from pi.modes.interactive.transcript.tool_views.search_tools import find_view, grep_view, ls_view
+from pi.modes.interactive.transcript.tool_views.shell_tools import bash_view
 from pi.modes.interactive.transcript.tool_views.view import View
 
 VIEWS: dict[str, View] = {

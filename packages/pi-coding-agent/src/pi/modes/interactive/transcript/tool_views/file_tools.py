@@ -7,20 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from pi.base.terminal_text import one_line, sanitise
-from pi.modes.interactive.diffs import (
-    MAX_PAIRS,
-    DiffLine,
-    diff_rows,
-    language_of,
-    read_diff,
-    with_words,
-)
-from pi.modes.interactive.transcript.block import (
-    ToolCallState,
-    TranscriptOptions,
-    clip_rows,
-    more_rows,
-)
+from pi.modes.interactive.diffs import DiffLine, diff_rows, language_of, read_diff, with_words
+from pi.modes.interactive.transcript.block import TranscriptOptions, clip_rows, more_rows
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.modes.interactive.transcript.tool_views.view import (
     DrawnCall,
     failure,
@@ -28,6 +17,7 @@ from pi.modes.interactive.transcript.tool_views.view import (
     format_count,
     wrap_lines,
 )
+from pi.modes.interactive.word_changes import MAX_PAIRS
 from pi.tui.widgets.markdown.highlight import highlight
 
 

@@ -1,20 +1,17 @@
-"""Views of bash, grep, find, ls, and the generic view."""
+"""The view of bash."""
 
 from __future__ import annotations
 
 import re
 
-import msgspec
-
 from pi.base.terminal_text import one_line
-from pi.modes.interactive.transcript.block import ToolCallState, TranscriptOptions
+from pi.modes.interactive.transcript.block import TranscriptOptions
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
+from pi.modes.interactive.transcript.tool_views.generic import format_argument
 from pi.modes.interactive.transcript.tool_views.view import (
     DrawnCall,
     failure,
-    folded_head,
     folded_tail,
-    format_count,
-    paint_lines,
     painted_output,
 )
 from pi.tui.text.width import expand_tabs
@@ -58,7 +55,8 @@ def _how(call: ToolCallState, look: TranscriptOptions) -> str:
     if isinstance(env, dict) and env:
         # Values may be long, and are of interest only to a reader who unfolds the call.
         variables = (
-            f"{name}={_value(value)}" if look.is_expanded else name for name, value in env.items()
+            f"{name}={format_argument(value)}" if look.is_expanded else name
+            for name, value in env.items()
         )
         parts.append("with " + one_line(" ".join(variables)))
     parts.append("in a terminal" if arguments.get("pty") is True else "")
@@ -87,94 +85,4 @@ def _outcome(text: str, look: TranscriptOptions) -> tuple[str, str]:
     return text[: match.start()], look.theme.paint("error")(note)
 
 
-# grep, find and ls --------------------------------------------------------------------------------
-
-
-_NOTHING = re.compile(r"\A(?:No (?:matches|files) found.*|\(empty directory\))\Z")
-_NOTICE = re.compile(r"\n\n\[[^\n]*\]\Z")
-_MORE = re.compile(r"\n\n\[[^\n]*limit reached[^\n]*\]\Z")
-_BREAK = re.compile(r"[\t\n]")
-_MATCH = re.compile(r".*:\d+:")
-
-
-def grep_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """The pattern and the path; the number of matching lines."""
-    pattern = look.theme.paint("accent")(f"/{_pattern(call)}/")
-    glob = one_line(call.argument("glob"))
-    title = (
-        f"{pattern}{_location(call, look)}{look.theme.paint('muted')(f' {glob}') if glob else ''}"
-    )
-    matches = [line for line in _lines(call.text) if _MATCH.match(line)]
-    return _draw_list(call, look, width, title, format_count(len(matches), "match", "matches"))
-
-
-def find_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """The pattern and the path; the number of files."""
-    title = look.theme.paint("accent")(_pattern(call)) + _location(call, look)
-    return _draw_list(call, look, width, title, format_count(len(_lines(call.text)), "file"))
-
-
-def ls_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """The folder; the number of entries."""
-    path = one_line(call.argument("path")) or "."
-    title = look.theme.paint("accent")(look.short_path(path) or ".")
-    number = format_count(len(_lines(call.text)), "entry", "entries")
-    return _draw_list(call, look, width, title, number)
-
-
-def _draw_list(
-    call: ToolCallState, look: TranscriptOptions, width: int, title: str, number: str
-) -> DrawnCall:
-    if call.state == "failed":
-        return DrawnCall(title, failure(call, look, width))
-    if call.state != "done":
-        return DrawnCall(title)
-    rows = paint_lines(call.text, look.theme.paint("toolOutput")) if look.is_expanded else []
-    note = "nothing" if not _lines(call.text) else number
-    if _MORE.search(call.text.rstrip()):
-        note += ", and more"
-    return DrawnCall(title, folded_head(rows, 0, look, width), look.theme.paint("dim")(note))
-
-
-def _pattern(call: ToolCallState) -> str:
-    """The pattern on one row. Leading and trailing blanks are kept: they are part of it."""
-    return _BREAK.sub(" ", call.argument("pattern"))
-
-
-def _location(call: ToolCallState, look: TranscriptOptions) -> str:
-    path = one_line(call.argument("path"))
-    return look.theme.paint("muted")(f" in {look.short_path(path) or '.'}") if path else ""
-
-
-def _lines(text: str) -> list[str]:
-    """The result lines, without notices; empty if nothing was found."""
-    text = _NOTICE.sub("", text.strip())
-    if not text or _NOTHING.match(text):
-        return []
-    return [line for line in text.split("\n") if line.strip()]
-
-
 # Other tools --------------------------------------------------------------------------------------
-
-
-ROWS = 5
-
-
-def generic_view(call: ToolCallState, look: TranscriptOptions, width: int) -> DrawnCall:
-    """Arguments as ``name=value``, one per row when expanded; the first lines of the output."""
-    pairs = [one_line(f"{name}={_value(value)}") for name, value in call.arguments.items()]
-    muted = look.theme.paint("muted")
-    if look.is_expanded:
-        title, rows = "", [muted(pair) for pair in pairs]
-    else:
-        title, rows = muted(" ".join(pairs)), []
-    if call.state == "failed":
-        head = folded_head(rows, len(rows), look, width)
-        return DrawnCall(title, [*head, *failure(call, look, width)])
-    lines = paint_lines(call.text, look.theme.paint("toolOutput"))
-    body = folded_head([*rows, *lines], ROWS, look, width)
-    return DrawnCall(title, body)
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -6,12 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from pi.modes.interactive.transcript.block import (
-    ToolCallState,
-    TranscriptOptions,
-    clip_rows,
-    more_rows,
-)
+from pi.modes.interactive.transcript.block import TranscriptOptions, clip_rows, more_rows
+from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.tui.style import ColourDepth
 from pi.tui.text.ansi import StyleState, strip_sequences
 from pi.tui.text.width import expand_tabs, slice_columns, visible_width
