@@ -9,7 +9,7 @@ from typing import Any
 from pi.batteries.collab.guest_room import FrameReceived, GuestRoom, SnapshotReceived
 from pi.batteries.collab.host_room import GuestPeer, HostRoom, Request
 from pi.batteries.collab.sealing import Keys
-from pi.batteries.collab.wire import snapshot_body
+from pi.batteries.collab.snapshots import snapshot_body
 from pi.extension import Json
 
 KEYS = Keys(room=bytes(range(16)), key=bytes(range(32)), token=bytes(range(16)))

@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from pi.batteries.collab.links import encode_qr, half_blocks
 from pi.batteries.collab.outbox import Merger, RunView
+from pi.batteries.collab.qr import encode_qr, half_blocks
 from pi.extension import Json
 
 

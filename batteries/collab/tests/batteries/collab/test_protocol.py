@@ -20,16 +20,14 @@ from pi.batteries.collab.outbox import (
     Outgoing,
 )
 from pi.batteries.collab.sealing import FROM_GUEST, NO_EPOCH, Sealer
+from pi.batteries.collab.snapshots import Assembler, Body, parse_snapshot
 from pi.batteries.collab.wire import (
     CHUNK,
-    Assembler,
     BadContent,
-    Body,
     clean_name,
     depth_exceeds,
     encode,
     entry_line,
-    parse_snapshot,
 )
 from tests.batteries.collab.rooms import KEYS, Table
 

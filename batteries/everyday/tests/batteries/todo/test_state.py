@@ -16,13 +16,11 @@ from pi.batteries.todo.state import (
     Task,
     TodoOp,
     apply_batch,
-    from_markdown,
     phases_of,
-    summary,
     tasks_of,
     to_json,
-    to_markdown,
 )
+from pi.batteries.todo.text_forms import from_markdown, summary, to_markdown
 
 PLAN = (PhaseItems(phase="Build", items=("a", "b")), PhaseItems(phase="Test", items=("c",)))
 INIT = TodoOp(op="init", list=PLAN)

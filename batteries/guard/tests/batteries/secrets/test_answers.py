@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from pi.ai.events import StreamEvent
-from pi.batteries.secrets.requests import RestoreRules, Restoring
+from pi.batteries.secrets.answers import RestoreRules, Restoring
 from pi.batteries.secrets.sources import Entry
 from pi.batteries.secrets.vault import OPENING, Vault
 from pi.extension import TextDelta, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart

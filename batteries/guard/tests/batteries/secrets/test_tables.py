@@ -11,8 +11,9 @@ import pytest
 
 from pi.ai.messages import AssistantMessage, ToolCall, UserMessage
 from pi.batteries.secrets.names import is_secret_name
+from pi.batteries.secrets.pictures import clean_image
 from pi.batteries.secrets.random_values import is_random_secret
-from pi.batteries.secrets.requests import Masking, clean_image
+from pi.batteries.secrets.requests import Masking
 from pi.batteries.secrets.sources import from_environment, parse_file, url_passwords
 from pi.batteries.secrets.vault import PLACEHOLDER
 from pi.extension import BadResource, Json, Model, ModelRequest, StreamOptions

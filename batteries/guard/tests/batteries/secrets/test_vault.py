@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.secrets.requests import RestoreRules, restored_arguments
+from pi.batteries.secrets.answers import RestoreRules, restored_arguments
 from pi.batteries.secrets.sources import Entry, compiled, from_environment, merged, parse_file
 from pi.batteries.secrets.vault import PLACEHOLDER, Vault
 from pi.coding.export.redaction import Redactor

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from pi.ai.messages import Image
 from pi.ai.providers.faux import says
-from pi.batteries.python_kernel.backends import frame_of
+from pi.batteries.python_kernel.jupyter_gateway import frame_of
 from scripts.workspace import ROOT
 from tests.batteries.python_kernel.kernel_session import cells, details, results, session_of, texts
 

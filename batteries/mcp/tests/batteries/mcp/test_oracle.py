@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pi.ai.messages import Image, Text
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, protocol, server_messages
 from pi.batteries.mcp.client import Client
 from pi.batteries.mcp.content import Limits, call_result, prompt_blocks, resource_blocks
 from pi.batteries.mcp.protocol import Era, ServerInfo
@@ -44,14 +44,16 @@ def test_recorded_exchanges_cover_every_method_and_version() -> None:
 
 def test_lists_are_parsed_as_by_the_sdk() -> None:
     for raw, read in of("tools/list"):
-        ours = [(t.name, t.description, t.input_schema, t.title) for t in protocol.tools_of(raw)]
+        ours = [
+            (t.name, t.description, t.input_schema, t.title) for t in server_messages.tools_of(raw)
+        ]
         assert ours == [
             (t["name"], t["description"], t["inputSchema"], t["title"]) for t in read["tools"]
         ]
     for raw, read in of("prompts/list"):
         ours_prompts = [
             (p.name, p.description, [(a.name, a.required) for a in p.arguments])
-            for p in protocol.prompts_of(raw)
+            for p in server_messages.prompts_of(raw)
         ]
         assert ours_prompts == [
             (
@@ -62,11 +64,11 @@ def test_lists_are_parsed_as_by_the_sdk() -> None:
             for p in read["prompts"]
         ]
     for raw, read in of("resources/list"):
-        assert [(r.uri, r.name, r.mime_type) for r in protocol.resources_of(raw)] == [
+        assert [(r.uri, r.name, r.mime_type) for r in server_messages.resources_of(raw)] == [
             (r["uri"], r["name"], r["mimeType"]) for r in read["resources"]
         ]
     for raw, read in of("resources/templates/list"):
-        assert [(r.uri, r.name) for r in protocol.templates_of(raw)] == [
+        assert [(r.uri, r.name) for r in server_messages.templates_of(raw)] == [
             (r["uriTemplate"], r["name"]) for r in read["resourceTemplates"]
         ]
 
@@ -95,7 +97,7 @@ def expected(content: dict[str, Any]) -> tuple[str, str]:
 def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
     limits = Limits(characters=1000)
     for raw, read in of("tools/call"):
-        if protocol.input_requests(raw) is not None:
+        if server_messages.input_requests(raw) is not None:
             continue
         limited_result, is_error = call_result(raw, limits)
         filters = [expected(entry) for entry in read["content"]]
@@ -104,14 +106,14 @@ def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
         assert [shape(block) for block in limited_result.blocks] == filters
         assert is_error == read.get("isError", False)
     for raw, read in of("prompts/get"):
-        if protocol.input_requests(raw) is None:
+        if server_messages.input_requests(raw) is None:
             shapes = [shape(block) for block in prompt_blocks(raw)]
             note = ("text", "[The prompt continues with an answer of the assistant:]")
             assert [block for block in shapes if block != note] == [
                 expected(message["content"]) for message in read["messages"]
             ]
     for raw, read in of("resources/read"):
-        if protocol.input_requests(raw) is None:
+        if server_messages.input_requests(raw) is None:
             (block,) = resource_blocks(raw["contents"][0])
             content = read["contents"][0]
             assert content.get("text", "[a://1: binary data, unknown type, 3 bytes]") in str(block)
@@ -119,11 +121,11 @@ def test_results_of_calls_and_prompts_are_parsed_as_by_the_sdk() -> None:
 
 def test_the_handshake_is_parsed_as_by_the_sdk() -> None:
     for raw, read in of("initialize"):
-        info = protocol.parse_initialisation("s", raw)
+        info = server_messages.parse_initialisation("s", raw)
         assert (info.version, info.name) == (read["protocolVersion"], read["serverInfo"]["name"])
         assert info.capabilities == read["capabilities"]
     for raw, read in of("server/discover"):
-        modern = protocol.parse_discovery(raw)
+        modern = server_messages.parse_discovery(raw)
         assert modern is not None and modern.version in read["supportedVersions"]
         assert (modern.capabilities, modern.instructions) == (
             read["capabilities"],
@@ -134,13 +136,13 @@ def test_the_handshake_is_parsed_as_by_the_sdk() -> None:
 
 def test_completions_are_parsed_as_by_the_sdk() -> None:
     for raw, read in of("completion/complete"):
-        assert protocol.completions_of(raw) == read["completion"]["values"]
+        assert server_messages.completions_of(raw) == read["completion"]["values"]
 
 
 def test_requests_for_input_are_parsed_as_by_the_sdk() -> None:
     for method in ("tools/call", "prompts/get", "resources/read"):
         for raw, read in of(method):
-            needed = protocol.input_requests(raw)
+            needed = server_messages.input_requests(raw)
             assert (needed is not None) == (read.get("resultType") == "input_required")
             if needed is not None:
                 requests, state = needed
@@ -206,7 +208,7 @@ class Host:
         self.tasks: list[asyncio.Task[Any]] = []
 
     def capabilities(self) -> dict[str, Any]:
-        return protocol.client_capabilities(has_ui=True)
+        return client_messages.client_capabilities(has_ui=True)
 
     async def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {"roots": [{"uri": "file:///x", "name": "x"}]}
@@ -235,10 +237,10 @@ async def our_requests(era: Era) -> list[dict[str, Any]]:
     if host.tasks:
         await asyncio.wait(host.tasks)
     lists: tuple[tuple[str, Callable[[Any], list[Any]]], ...] = (
-        ("tools/list", protocol.tools_of),
-        ("prompts/list", protocol.prompts_of),
-        ("resources/list", protocol.resources_of),
-        ("resources/templates/list", protocol.templates_of),
+        ("tools/list", server_messages.tools_of),
+        ("prompts/list", server_messages.prompts_of),
+        ("resources/list", server_messages.resources_of),
+        ("resources/templates/list", server_messages.templates_of),
     )
     for method, read in lists:
         await client.pages(method, read)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pi.batteries.mcp import schema_patterns
-from pi.batteries.mcp.protocol import hidden_text, matches_template, tools_of
 from pi.batteries.mcp.schema_patterns import PatternCheck, pattern_checks, without_patterns
+from pi.batteries.mcp.server_messages import hidden_text, matches_template, tools_of
 from tests.batteries.mcp.mcp_session import Answers, mcp_session, program, write_json
 from tests.batteries.mcp.test_configuration import files_of
 

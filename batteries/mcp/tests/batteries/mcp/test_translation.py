@@ -11,19 +11,11 @@ from typing import Any
 import pytest
 
 from pi.ai.messages import Image, Text
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, server_messages
 from pi.batteries.mcp.adapter import parse_added
 from pi.batteries.mcp.content import Limits, call_result, limit_blocks
-from pi.batteries.mcp.definitions import (
-    FILES,
-    ConfigFile,
-    Configured,
-    Definition,
-    FileKind,
-    from_settings,
-    merge,
-    parse_file,
-)
+from pi.batteries.mcp.definitions import ConfigFile, Configured, Definition
+from pi.batteries.mcp.formats import FILES, FileKind, from_settings, merge, parse_file
 from pi.batteries.mcp.forms import InvalidAnswer, field_value
 from pi.batteries.mcp.oauth import (
     authorization,
@@ -174,7 +166,7 @@ def test_headers_of_modern_requests_are_encoded() -> None:
     }
     arguments = {"region": " süd", "deep": {"on": True}, "bad": "x"}
     params = {"name": "größe", "arguments": arguments}
-    headers = protocol.routing_headers({"method": "tools/call", "params": params}, schema)
+    headers = client_messages.routing_headers({"method": "tools/call", "params": params}, schema)
     assert headers == {
         "Mcp-Method": "tools/call",
         "Mcp-Name": "=?base64?Z3LDtsOfZQ==?=",
@@ -194,9 +186,9 @@ def test_headers_of_modern_requests_are_encoded() -> None:
 def test_invalid_header_annotations_of_arguments_are_reported(
     annotation: dict[str, Any], problem: str
 ) -> None:
-    assert problem in protocol.header_problem({"properties": {"a": annotation}})
+    assert problem in client_messages.header_problem({"properties": {"a": annotation}})
     twice = {"properties": {"a": annotation, "b": {"properties": {"c": annotation}}}}
-    assert protocol.header_problem(twice)
+    assert client_messages.header_problem(twice)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +202,7 @@ def test_invalid_header_annotations_of_arguments_are_reported(
     ],
 )
 def test_uri_templates_match_uris(template: str, uri: str, *, matches: bool) -> None:
-    assert protocol.matches_template(template, uri) == matches
+    assert server_messages.matches_template(template, uri) == matches
 
 
 def test_lines_are_split_at_any_place_and_long_ones_dropped() -> None:

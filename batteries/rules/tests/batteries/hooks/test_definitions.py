@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 
 from pi.ai.messages import ToolCall
-from pi.batteries.hooks.definitions import (
-    HookDefinition,
-    HookPlaces,
-    folder_hook,
-    matches,
-    missing_script,
-    parse_settings,
-    project_files,
-)
+from pi.batteries.hooks.definitions import HookDefinition, folder_hook, matches, parse_settings
 from pi.batteries.hooks.outcomes import Outcome, from_text, from_verdict, merge_outcomes
+from pi.batteries.hooks.script_files import HookPlaces, missing_script, project_files
 from pi.coding.claude_tools import claude_call, claude_names, pi_arguments, pi_call
 
 FILE = Path("/p/.claude/settings.json")

@@ -12,17 +12,10 @@ import pytest
 from pi.ai.http.client import HttpClient
 from pi.base.clock import SystemClock
 from pi.base.records import replace
-from pi.batteries.web_search.adapter import Chain
+from pi.batteries.web_search.accounts import Accounts, explain
+from pi.batteries.web_search.chain import Chain
 from pi.batteries.web_search.providers import PROVIDERS
-from pi.batteries.web_search.search import (
-    Account,
-    Accounts,
-    Query,
-    SearchFailed,
-    SearchResponse,
-    as_json,
-    explain,
-)
+from pi.batteries.web_search.search import Account, Query, SearchFailed, SearchResponse, as_json
 from pi.coding.extension_host.api.services import ExtensionHttp
 from tests.batteries.web_search.samples import (
     BY_NAME,

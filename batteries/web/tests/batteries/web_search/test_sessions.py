@@ -12,22 +12,11 @@ import pytest
 
 from pi.ai.messages import Text, ToolResultMessage
 from pi.ai.providers.faux import calls, says
-from pi.batteries.web_search.adapter import (
-    age_text,
-    extension,
-    order,
-    retry_after,
-    text_for_model,
-)
+from pi.batteries.web_search.accounts import KEYS, check_basic
+from pi.batteries.web_search.adapter import age_text, extension, text_for_model
+from pi.batteries.web_search.chain import order, retry_after
 from pi.batteries.web_search.providers import PROVIDERS
-from pi.batteries.web_search.search import (
-    KEYS,
-    Citation,
-    SearchFailed,
-    SearchResponse,
-    Source,
-    check_basic,
-)
+from pi.batteries.web_search.search import Citation, SearchFailed, SearchResponse, Source
 from pi.coding.runtime.options import ToolFilter
 from pi.extension import ExtensionAPI
 from tests.batteries.web_search.samples import BY_NAME, PAGE

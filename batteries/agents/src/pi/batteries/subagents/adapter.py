@@ -9,10 +9,10 @@ import asyncio
 from functools import partial
 from typing import Any, Literal
 
+from pi.batteries.subagents.histories import Histories
 from pi.batteries.subagents.isolation import IsolatedCopies
 from pi.batteries.subagents.launching import HUB, TASK, AgentCatalog
 from pi.batteries.subagents.nodes import ENTRY, AgentNode, AgentTree
-from pi.batteries.subagents.runners import Histories
 from pi.batteries.subagents.submitting import YIELD, SubmitPolicy, TaskSubmission
 from pi.batteries.subagents.tools import AgentCommands, Hub, TaskCalls
 from pi.batteries.subagents.work import AgentWork

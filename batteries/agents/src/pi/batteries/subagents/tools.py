@@ -13,10 +13,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pi.batteries.subagents.definitions import AgentDefinition
+from pi.batteries.subagents.histories import Histories
 from pi.batteries.subagents.launching import TASK
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
 from pi.batteries.subagents.requests import task_description, task_items, task_schema
-from pi.batteries.subagents.runners import Histories
 from pi.batteries.subagents.shared import SERVICE as SHARED
 from pi.batteries.subagents.shared import SharedAgents
 from pi.batteries.subagents.work import AgentWork

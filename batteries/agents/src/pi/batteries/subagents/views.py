@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple
 
+from pi.batteries.subagents.histories import Histories
 from pi.batteries.subagents.nodes import SIGNS, AgentNode
-from pi.batteries.subagents.runners import Histories
 from pi.batteries.subagents.shared import SharedAgent, SharedAgents
 from pi.batteries.subagents.work import AgentWork
 from pi.extension import (

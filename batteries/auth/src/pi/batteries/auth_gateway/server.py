@@ -11,29 +11,21 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from aiohttp import web
 
-from pi.ai.errors import (
-    BadRequest,
-    ContextOverflow,
-    ProviderUnavailable,
-    QuotaExhausted,
-    RateLimited,
-)
 from pi.ai.events import TextEnd, ThinkingEnd
 from pi.ai.wire.pi_messages import server as pi_messages
 from pi.base.http_server import serve_http
 from pi.base.server_guard import ServerGuard, bearer
 from pi.batteries.auth_gateway.codecs import chat_completions, messages, responses
 from pi.batteries.auth_gateway.codecs.served import EventEncoder, messages_for
+from pi.batteries.auth_gateway.failures import UnknownModel, problem_of, retry_after
 from pi.extension import (
     AssistantMessage,
-    AuthenticationFailed,
     Clock,
     EventStream,
     Failed,
     Json,
     Message,
     Model,
-    PiError,
     ProviderError,
     Record,
     StreamEvent,
@@ -375,46 +367,3 @@ def listed(models: tuple[Model, ...]) -> Json:
     ]
     ends = {"first_id": rows[0]["id"], "last_id": rows[-1]["id"]} if rows else {}
     return {"object": "list", "data": rows, "has_more": False, **ends}
-
-
-# Failures -----------------------------------------------------------------------------------------
-
-
-class UnknownModel(PiError):
-    """A client named a model that has no credentials here, or does not exist."""
-
-
-class Problem(Record):
-    """A failure as an HTTP response."""
-
-    status: int
-    kind: str
-    """Error type of OpenAI and Anthropic."""
-    retry: bool = False
-    """Whether the client should try again; the official SDKs obey ``x-should-retry``."""
-
-
-def problem_of(failure: Exception | None) -> Problem:
-    """Return the response for a failure before the answer began."""
-    for kind, problem in _PROBLEMS.items():
-        if isinstance(failure, kind):
-            return problem
-    return Problem(status=502, kind="api_error")
-
-
-# The first match wins: ProviderUnavailable is a RateLimited as well.
-_PROBLEMS: dict[type[PiError], Problem] = {
-    UnknownModel: Problem(status=404, kind="not_found_error"),
-    # Not 401: the client's own token for this gateway is right.
-    AuthenticationFailed: Problem(status=403, kind="permission_error"),
-    QuotaExhausted: Problem(status=429, kind="insufficient_quota"),
-    ProviderUnavailable: Problem(status=503, kind="overloaded_error", retry=True),
-    RateLimited: Problem(status=429, kind="rate_limit_error", retry=True),
-    BadRequest: Problem(status=400, kind="invalid_request_error"),
-    ContextOverflow: Problem(status=400, kind="invalid_request_error"),
-}
-
-
-def retry_after(failure: Exception | None) -> float | None:
-    """Seconds that a client should wait; ``None`` if the provider named no time."""
-    return failure.retry_after if isinstance(failure, RateLimited) else None

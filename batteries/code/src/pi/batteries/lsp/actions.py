@@ -17,15 +17,8 @@ from pi.batteries.lsp.diagnostics import (
     report,
 )
 from pi.batteries.lsp.pool import ServerUnavailable
-from pi.batteries.lsp.protocol import (
-    PositionedText,
-    hover_text,
-    locations_from,
-    path_of,
-    symbol_kind,
-    symbol_rows,
-    uri_of,
-)
+from pi.batteries.lsp.positions import PositionedText, path_of, uri_of
+from pi.batteries.lsp.results import hover_text, locations_from, symbol_kind, symbol_rows
 from pi.batteries.lsp.server import LanguageServer
 from pi.batteries.lsp.session import LspSession, status_row
 from pi.batteries.lsp.writing import apply_steps, check_inside, plan_edit

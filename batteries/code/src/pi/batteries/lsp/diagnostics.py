@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.lsp.connection import RequestFailed, within
-from pi.batteries.lsp.protocol import Diagnostic, PositionedText, diagnostics_from
+from pi.batteries.lsp.positions import PositionedText
+from pi.batteries.lsp.results import Diagnostic, diagnostics_from
 from pi.batteries.lsp.server import Document, LanguageServer
 from pi.batteries.lsp.session import LspSession
 from pi.extension import Json, PiError

@@ -9,7 +9,7 @@ from typing import Any
 
 from pi.batteries.lsp.config import ServerRow
 from pi.batteries.lsp.connection import LspConnection, RequestFailed, UnknownMethod, within
-from pi.batteries.lsp.protocol import path_of, uri_of
+from pi.batteries.lsp.positions import path_of, uri_of
 from pi.extension import Child, Clock, Json
 
 MAX_OPEN = 50

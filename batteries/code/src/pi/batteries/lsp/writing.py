@@ -23,7 +23,9 @@ from pi.batteries.lsp.diagnostics import (
 )
 from pi.batteries.lsp.launch import Launch
 from pi.batteries.lsp.pool import ServerUnavailable
-from pi.batteries.lsp.protocol import BadLspMessage, Diagnostic, apply_edits, path_of
+from pi.batteries.lsp.positions import apply_edits, path_of
+from pi.batteries.lsp.protocol import BadLspMessage
+from pi.batteries.lsp.results import Diagnostic
 from pi.batteries.lsp.server import disk_stamp
 from pi.batteries.lsp.session import MAX_TEXT, LspSession
 from pi.extension import (

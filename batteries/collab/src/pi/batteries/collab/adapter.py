@@ -301,7 +301,7 @@ class Collab:
         return link.page(self._pi.settings.get("collab.webUrl"))
 
     def _links_text(self, host: Host, link: Link, *, is_new: bool, copied: bool) -> str:
-        from pi.batteries.collab.links import encode_qr, half_blocks
+        from pi.batteries.collab.qr import encode_qr, half_blocks
 
         page = self._page(link)
         methods = "in a browser, with /join, or with `pi join LINK`"

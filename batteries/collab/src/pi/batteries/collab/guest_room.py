@@ -23,17 +23,8 @@ from pi.batteries.collab.sealing import (
     Sequence,
     WrongKey,
 )
-from pi.batteries.collab.wire import (
-    MAX_ENTRY,
-    Assembler,
-    BadContent,
-    Snapshot,
-    decode,
-    encode,
-    int_field,
-    parse_snapshot,
-    text_field,
-)
+from pi.batteries.collab.snapshots import Assembler, Snapshot, parse_snapshot
+from pi.batteries.collab.wire import MAX_ENTRY, BadContent, decode, encode, int_field, text_field
 from pi.extension import Json, PiError, Record
 
 State: TypeAlias = Literal["away", "joining", "loading", "live"]

@@ -22,14 +22,8 @@ from pi.batteries.collab.outbox import (
     RunView,
 )
 from pi.batteries.collab.sealing import takeover_hash
-from pi.batteries.collab.wire import (
-    MAX_ENTRY,
-    depth_exceeds,
-    entry_line,
-    json_line,
-    omitted,
-    snapshot_body,
-)
+from pi.batteries.collab.snapshots import snapshot_body
+from pi.batteries.collab.wire import MAX_ENTRY, depth_exceeds, entry_line, json_line, omitted
 from pi.coding.port.remote import FeedItem
 from pi.extension import ExtensionAPI, Feed, Json, PiError, Scope
 

@@ -23,13 +23,13 @@ from pi.batteries.collab.sealing import (
     WrongKey,
 )
 from pi.batteries.collab.sealing import Sequence as Counters
+from pi.batteries.collab.snapshots import Body
 from pi.batteries.collab.wire import (
     GUEST_READS,
     GUEST_WRITES,
     ID_LENGTH,
     MAX_PLAIN,
     BadContent,
-    Body,
     clean_name,
     decode,
     encode,

@@ -10,15 +10,13 @@ from pi.batteries.todo.state import (
     Phases,
     TodoOp,
     apply_batch,
-    from_markdown,
     open_tasks,
     phases_of,
-    summary,
     tasks_of,
     to_json,
-    to_markdown,
     without_closed,
 )
+from pi.batteries.todo.text_forms import from_markdown, summary, to_markdown
 from pi.extension import (
     AgentBeforeSettleEvent,
     AssistantMessage,

@@ -1,8 +1,7 @@
-"""The task list: phases with tasks, the operations on it, and its text forms. Pure."""
+"""The task list: phases with tasks, and the operations on it. Pure."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,7 +18,7 @@ MARKS: dict[Status, str] = {
     "abandoned": "-",
 }
 """Checkbox characters of the Markdown form."""
-_STATUS_OF_MARK: dict[str, Status] = {
+STATUS_OF_MARK: dict[str, Status] = {
     **{mark: status for status, mark in MARKS.items()},
     "": "pending",
     "X": "completed",
@@ -134,9 +133,6 @@ def without_closed(phases: Phases) -> Phases:
     return tuple(phase for phase in remaining if phase.tasks)
 
 
-# JSON ---------------------------------------------------------------------------------------------
-
-
 def to_json(phases: Phases) -> list[dict[str, Any]]:
     """The phases as JSON, for the details of a result and the data of an entry."""
     return [
@@ -168,9 +164,6 @@ def _task_of(value: object) -> Task | None:
             return Task(content=content, status=status)
         case _:
             return None
-
-
-# Operations ---------------------------------------------------------------------------------------
 
 
 def _apply(phases: Phases, op: TodoOp) -> tuple[Phases, list[str]]:
@@ -303,74 +296,3 @@ def _completed_tasks(before: Phases, after: Phases) -> Iterator[tuple[str, str]]
     for phase, task in tasks_of(after):
         if task.status == "completed" and task.content not in done:
             yield phase.name, task.content
-
-
-# Text forms ---------------------------------------------------------------------------------------
-
-
-def summary(batch: Batch) -> str:
-    """The result for the model: errors, remaining tasks, progress, and all phases."""
-    lines = [f"Errors: {'; '.join(batch.errors)}"] if batch.errors else []
-    if not any(phase.tasks for phase in batch.phases):
-        if not batch.errors:
-            lines.append("Todo list is empty." if batch.read_only else "Todo list cleared.")
-        return "\n".join(lines)
-    remaining = open_tasks(batch.phases)
-    if remaining:
-        lines.append(f"Remaining items ({len(remaining)}):")
-        lines += [f"  - {task.content} [{task.status}] ({phase.name})" for phase, task in remaining]
-    else:
-        lines.append("Remaining items: none.")
-    number, current = _current(batch.phases)
-    closed = sum(task.status in CLOSED for task in current.tasks)
-    lines.append(
-        f'Phase {number}/{len(batch.phases)} "{current.name}":'
-        f" {closed}/{len(current.tasks)} tasks closed"
-    )
-    for phase in batch.phases:
-        lines.append(f"  {phase.name}:")
-        lines += [f"    [{MARKS[task.status]}] {task.content}" for task in phase.tasks]
-    return "\n".join(lines)
-
-
-def _current(phases: Phases) -> tuple[int, Phase]:
-    """The first phase with an open task, else the last one; with its number."""
-    for number, phase in enumerate(phases, 1):
-        if any(task.status not in CLOSED for task in phase.tasks):
-            return number, phase
-    return len(phases), phases[-1]
-
-
-def to_markdown(phases: Phases) -> str:
-    """Headings and checklist items, for an editor."""
-    blocks = (
-        "\n".join([f"# {phase.name}", *(f"- [{MARKS[t.status]}] {t.content}" for t in phase.tasks)])
-        for phase in phases
-    )
-    return "\n\n".join(blocks) + "\n" if phases else ""
-
-
-def from_markdown(text: str) -> tuple[Phases, tuple[str, ...]]:
-    """Parse the Markdown form. Returns the phases, and a message for each invalid line."""
-    phases: dict[str, list[Task]] = {}
-    current, errors = DEFAULT_PHASE, []
-    seen: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        if heading := re.fullmatch(r"#{1,6}\s+(.*?)\s*", line):
-            current = heading[1] or DEFAULT_PHASE
-            phases.setdefault(current, [])
-        elif item := re.fullmatch(r"\s*[-*+]\s+\[(.?)\]\s+(.*?)\s*", line):
-            status = _STATUS_OF_MARK.get(item[1])
-            if status is None:
-                errors.append(f"Line {number}: unknown mark [{item[1]}]; use [ ], [/], [x] or [-].")
-            elif not item[2] or item[2] in seen:
-                errors.append(f'Line {number}: Task "{item[2]}" already exists')
-            else:
-                seen.add(item[2])
-                phases.setdefault(current, []).append(Task(content=item[2], status=status))
-        else:
-            errors.append(f"Line {number}: expected '# Phase' or '- [ ] task', found: {line[:60]}")
-    parsed = tuple(Phase(name=name, tasks=tuple(tasks)) for name, tasks in phases.items())
-    return normalise(parsed), tuple(errors)

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.secrets.requests import NOT_RESTORED, Masking, RestoreRules, Restoring
+from pi.batteries.secrets.answers import RestoreRules, Restoring
+from pi.batteries.secrets.requests import NOT_RESTORED, Masking
 from pi.batteries.secrets.sources import (
     Entry,
     SecretsFile,

@@ -6,105 +6,36 @@ the arguments of tool calls are restored; text stays as the model wrote it.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 import operator
 import re
-import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
-from pi.batteries.secrets.vault import LONGEST, OPENING, PLACEHOLDER, Vault
+from pi.batteries.secrets.pictures import clean_image
+from pi.batteries.secrets.vault import Vault
 from pi.extension import (
     UNSET,
     AssistantMessage,
-    Done,
-    Failed,
     Image,
     Json,
     Message,
     Model,
     ModelRequest,
-    Record,
-    StreamEvent,
     StreamOptions,
     SystemMessage,
     Text,
     Thinking,
     ToolCall,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
     ToolResultMessage,
     UserMessage,
     replace,
 )
-from pi.extension.guards import tool_matches
-
-_PNG = b"\x89PNG\r\n\x1a\n"
-_TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt", b"eXIf"})
-_MOST = 1_000_000
-"""Bytes of a compressed text that are checked."""
-
-
-def clean_image(data: str, vault: Vault) -> str:
-    """A picture in base64 without secrets in its metadata; ``data`` itself if there are none."""
-    try:
-        raw = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):  # the provider rejects it with a better message
-        return data
-    clean = _clean_png(raw, vault) if raw.startswith(_PNG) else raw
-    # Other formats have no checksums: values are overwritten in place.
-    clean = vault.blanked(clean) if not clean.startswith(_PNG) else clean
-    return data if clean == raw else base64.b64encode(clean).decode()
-
-
-def _clean_png(raw: bytes, vault: Vault) -> bytes:
-    chunks = [chunk for kind, chunk in _chunks(raw) if not _is_secret(kind, chunk, vault)]
-    return _PNG + b"".join(chunks)
-
-
-def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
-    offset = len(_PNG)
-    while offset + 8 <= len(raw):
-        size = int.from_bytes(raw[offset : offset + 4], "big")
-        yield raw[offset + 4 : offset + 8], raw[offset : offset + 12 + size]
-        offset += 12 + size
-    if offset < len(raw):
-        yield b"", raw[offset:]
-
-
-def _is_secret(kind: bytes, chunk: bytes, vault: Vault) -> bool:
-    """Whether a chunk has a secret. It is dropped: overwriting would break its checksum."""
-    if kind not in _TEXTS and kind != b"":
-        return False
-    content = chunk[8:-4] if kind else chunk
-    texts = [content, *_decompressed(content)]
-    return any(
-        vault.contains_known(text) or vault.redact(readable := text.decode("latin-1")) != readable
-        for text in texts
-    )
-
-
-def _decompressed(content: bytes) -> Iterator[bytes]:
-    # Keyword, NUL and flags precede the compressed text; its first byte is always 0x78.
-    start = content.find(b"\x78")
-    while start >= 0:
-        try:
-            yield zlib.decompressobj().decompress(content[start:], _MOST)
-            return
-        except zlib.error:
-            start = content.find(b"\x78", start + 1)
-
 
 NOT_RESTORED = ("web_search", "mcp__*", "gh", "browser", "generate_image")
 """Tools whose arguments leave the machine."""
 URLS = "urls"
 """In ``secrets.restoreInto``: restore placeholders in addresses, too."""
-_URL = re.compile(r"[\s@\"'<(\u200b-\u200f\ufeff]*[A-Za-z][A-Za-z0-9+.-]*://")
-_LOCAL = re.compile(r"(?i)\s*(file|artifact|agent|skill|rule|local|memory)://")
+URL = re.compile(r"[\s@\"'<(\u200b-\u200f\ufeff]*[A-Za-z][A-Za-z0-9+.-]*://")
+LOCAL = re.compile(r"(?i)\s*(file|artifact|agent|skill|rule|local|memory)://")
 
 
 def mask_json(value: Any, vault: Vault) -> Any:
@@ -244,114 +175,3 @@ def _same_start(one: tuple[Message, ...], other: tuple[Message, ...]) -> int:
         return min(len(one), len(other))
     pairs = enumerate(zip(one, other, strict=False))
     return next(index for index, (a, b) in pairs if a is not b)
-
-
-# Answers ------------------------------------------------------------------------------------------
-
-
-class RestoreRules(Record):
-    """The tools and texts in which placeholders are restored."""
-
-    into: tuple[str, ...] = ()
-    """``secrets.restoreInto``: names or patterns of tools, and ``urls``."""
-
-    def tool(self, name: str) -> bool:
-        """Whether arguments of a tool are restored."""
-        if not any(fnmatchcase(name, pattern) for pattern in NOT_RESTORED):
-            return True
-        return any(tool_matches(pattern, name) for pattern in self.into)
-
-    def text(self, text: str) -> bool:
-        """Whether a text is restored: a URL is not, because its server would receive the value."""
-        return URLS in self.into or not _URL.match(text) or _LOCAL.match(text) is not None
-
-
-def restored_arguments(name: str, value: Any, vault: Vault, rules: RestoreRules) -> Any:
-    """Arguments of a tool with the values of placeholders, where that is allowed."""
-    return _restored(value, vault, rules) if rules.tool(name) else value
-
-
-def _restored(value: Any, vault: Vault, rules: RestoreRules) -> Any:
-    match value:
-        case str():
-            return vault.restore(value) if rules.text(value) else value
-        case dict():
-            return {
-                vault.restore(key): _restored(member, vault, rules) for key, member in value.items()
-            }
-        case list() | tuple():
-            return type(value)(_restored(member, vault, rules) for member in value)
-        case _:
-            return value
-
-
-class Restoring:
-    """Restores the tool calls of one answer while it streams."""
-
-    def __init__(self, vault: Vault, rules: RestoreRules) -> None:
-        self._vault = vault
-        self._rules = rules
-        self._names: dict[int, str] = {}
-        self._partial: dict[int, str] = {}
-        """The end of the arguments so far, if it may be the beginning of a placeholder."""
-
-    async def events(self, answer: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
-        """The events of the answer, with restored tool calls."""
-        async for event in answer:
-            for changed in self._event(event):
-                yield changed
-
-    def _event(self, event: StreamEvent) -> Sequence[StreamEvent]:
-        match event:
-            case ToolCallStart():
-                self._names[event.content_index] = event.tool_name
-            case ToolCallDelta() if self._rules.tool(self._names.get(event.content_index, "")):
-                return self._delta(event)
-            case ToolCallEnd():
-                partial = self._partial.pop(event.content_index, "")
-                rest = (
-                    [ToolCallDelta(content_index=event.content_index, delta=partial)]
-                    if partial
-                    else []
-                )
-                return (*rest, replace(event, tool_call=self._call(event.tool_call)))
-            case Done():
-                return (replace(event, message=self._message(event.message)),)
-            case Failed():
-                return (replace(event, error=self._message(event.error)),)
-        return (event,)
-
-    def _delta(self, event: ToolCallDelta) -> Sequence[StreamEvent]:
-        index = event.content_index
-        text = self._partial.pop(index, "") + event.delta
-        text = PLACEHOLDER.sub(self._as_json, text)
-        if length := _partial_length(text):
-            self._partial[index] = text[-length:]
-            text = text[:-length]
-        return (ToolCallDelta(content_index=index, delta=text),) if text else ()
-
-    def _as_json(self, match: re.Match[str]) -> str:
-        # Deltas are pieces of JSON: quotes and line breaks of the value are escaped.
-        value = self._vault.restore(match[0])
-        return json.dumps(value, ensure_ascii=False)[1:-1]
-
-    def _call(self, call: ToolCall) -> ToolCall:
-        arguments = restored_arguments(call.name, call.arguments, self._vault, self._rules)
-        return replace(call, arguments=arguments)
-
-    def _message(self, message: AssistantMessage) -> AssistantMessage:
-        if not message.tool_calls:
-            return message
-        content = (self._call(b) if isinstance(b, ToolCall) else b for b in message.content)
-        return replace(message, content=tuple(content))
-
-
-def _partial_length(text: str) -> int:
-    """The number of characters at the end that may begin a placeholder."""
-    start = text.rfind("<<", max(len(text) - LONGEST, 0))
-    if start >= 0:
-        tail = text[start:]
-        is_open = OPENING.startswith(tail) or re.fullmatch(r"<<\$env:S[0-9a-f]*>?", tail)
-        if is_open:
-            return len(tail)
-    return 1 if text.endswith("<") else 0

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pi.batteries.mcp import definitions
+from pi.batteries.mcp import formats
 from pi.batteries.mcp.definitions import Configured
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import listing
@@ -282,7 +282,7 @@ class McpCommands:
         flags = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
         options = [part for flag in flags for part in (flag, str(ctx.flags[flag[2:]]))]
         definition = parse_added([*options, *tokens])
-        parsed = definitions.from_settings({name: definition}).servers[0]
+        parsed = formats.from_settings({name: definition}).servers[0]
         if parsed.problem:
             raise McpError(f"MCP server {name} cannot be added: {parsed.problem}.")
         self._change(name, definition)
@@ -349,7 +349,7 @@ class McpCommands:
         path = self._own_path()
         if not path.exists():
             return path, {}
-        return path, definitions.parse_file(path.read_text("utf-8"), path)
+        return path, formats.parse_file(path.read_text("utf-8"), path)
 
     def _change(self, name: str, definition: Json | None) -> None:
         """Set or remove a server in the user's file."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from itertools import count
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, protocol, server_messages
 from pi.batteries.mcp.protocol import (
     BadMessage,
     Era,
@@ -132,7 +132,7 @@ class Client:
     async def _discover(self) -> ServerInfo | None:
         """The server, if it is a modern one; else ``None``. Raises ``McpError`` if no era works."""
         host = self._host
-        self._meta = meta = protocol.modern_meta(host.version, host.capabilities())
+        self._meta = meta = client_messages.modern_meta(host.version, host.capabilities())
         try:
             result = await self.request("server/discover", meta=meta)
         except RpcError as error:
@@ -146,7 +146,7 @@ class Client:
             if error.status >= 500:
                 raise
             return None
-        info = protocol.parse_discovery(result)
+        info = server_messages.parse_discovery(result)
         if info is not None:
             self._meta = meta
             self._transport.connected(info)
@@ -166,8 +166,8 @@ class Client:
 
     async def _initialize(self) -> ServerInfo:
         host = self._host
-        params = protocol.initialize_params(host.version, host.capabilities())
-        info = protocol.parse_initialisation(
+        params = client_messages.initialize_params(host.version, host.capabilities())
+        info = server_messages.parse_initialisation(
             host.name, await self.request("initialize", params, meta={})
         )
         self._meta = {}
@@ -207,7 +207,7 @@ class Client:
         if progress is not None:
             extra["progressToken"] = id
             self._progress[id] = progress
-        message = protocol.request(id, method, params, meta=extra)
+        message = client_messages.request(id, method, params, meta=extra)
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._pending[id] = answer
         try:
@@ -240,7 +240,7 @@ class Client:
         request_params, pause = dict(params), 0
         for _ in range(protocol.MAX_ROUNDS + 1):
             result = await self.request(method, request_params, **options)
-            needed = protocol.input_requests(result)
+            needed = server_messages.input_requests(result)
             if needed is None:
                 return result
             requests, state = needed
@@ -281,7 +281,7 @@ class Client:
 
     async def notify(self, method: str, params: Json | None = None) -> None:
         """Send a notification."""
-        await self._transport.send(protocol.notification(method, params))
+        await self._transport.send(client_messages.notification(method, params))
 
     async def notify_roots(self) -> None:
         """Notify the server that the roots changed; a failure is logged."""
@@ -337,7 +337,7 @@ class Client:
         if answer is None or answer.done():
             self._stray(f"an answer to the unknown or answered request {id!r}")
         elif "error" in message:
-            answer.set_exception(protocol.response_error(self._host.name, message["error"]))
+            answer.set_exception(server_messages.response_error(self._host.name, message["error"]))
         elif isinstance(message.get("result"), dict):
             answer.set_result(message["result"])
         else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from pi.batteries.mcp import definitions
-from pi.batteries.mcp.definitions import FILES, ConfigFile, Configured, server_word
+from pi.batteries.mcp import formats
+from pi.batteries.mcp.definitions import ConfigFile, Configured
+from pi.batteries.mcp.formats import FILES, server_word
 from pi.extension import ConsentRequest, ExtensionAPI, PiError, Record, Where, replace
 from pi.extension.guards import mcp_key
 
@@ -60,10 +61,10 @@ class Configuration:
             resources.add_source(KIND, self._finder(kind), priority=priority)
         resources.add_kind(KIND, lambda text, path: (path, text), lambda entry: str(entry[0]))
 
-    def _finder(self, kind: definitions.FileKind) -> Any:
+    def _finder(self, kind: formats.FileKind) -> Any:
         def find(locations: Where) -> Any:
             self.where = locations
-            return [definitions.path_of(kind, locations)]
+            return [formats.path_of(kind, locations)]
 
         return find
 
@@ -76,7 +77,7 @@ class Configuration:
         files = await self._with_allowed_lists(self._files())
         denied: set[tuple[str, str]] = set()
         while True:
-            configured = definitions.merge(_without_replacing(files, denied))
+            configured = formats.merge(_without_replacing(files, denied))
             usable = [
                 server
                 for server in configured
@@ -97,7 +98,7 @@ class Configuration:
         # Settings of the project are ignored: its servers belong in a file, which needs consent.
         configured = settings.get("mcp.servers", with_project=False)
         if configured:
-            content = definitions.from_settings(configured)
+            content = formats.from_settings(configured)
             own = ServersFile(
                 content=content, source=SETTINGS_SOURCE, is_own=True, is_project=False
             )
@@ -109,7 +110,7 @@ class Configuration:
             if kind is None or (kind.place == "project" and not of_project):
                 continue
             try:
-                raw = definitions.parse_file(text, path)
+                raw = formats.parse_file(text, path)
             except PiError as error:
                 self._pi.warn(f"MCP servers of {path} are left out: {error.message}")
                 continue
@@ -123,11 +124,11 @@ class Configuration:
             )
         return files
 
-    def _kind(self, path: Any) -> definitions.FileKind | None:
+    def _kind(self, path: Any) -> formats.FileKind | None:
         locations = self.where
         if locations is None:
             return None
-        return next((kind for kind in FILES if definitions.path_of(kind, locations) == path), None)
+        return next((kind for kind in FILES if formats.path_of(kind, locations) == path), None)
 
     async def _with_allowed_lists(self, files: list[ServersFile]) -> list[ServersFile]:
         """The files; lists of a project only with consent if they name servers of other files."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from pi.ai.wire_support.sse import SseReader
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, protocol, server_messages
 from pi.batteries.mcp.protocol import (
     AnswerDropped,
     BadMessage,
@@ -109,7 +109,7 @@ class _Http:
         if has_session and is_unknown:
             raise SessionExpired(f"The session at MCP server {name} has expired.")
         if (error := _rpc_error(body)) is not None:
-            raise protocol.response_error(name, error)
+            raise server_messages.response_error(name, error)
         hint = {
             403: "The server refuses these credentials; check its headers, or log in again.",
             404: "Check the address of the server.",
@@ -204,7 +204,7 @@ class StreamableTransport(_Http):
         if f"{protocol.META}protocolVersion" in params.get("_meta", {}):
             assert message is not None
             headers["MCP-Protocol-Version"] = protocol.MODERN
-            headers |= protocol.routing_headers(message, schema)
+            headers |= client_messages.routing_headers(message, schema)
         elif self._version:
             headers["MCP-Protocol-Version"] = self._version
         if self._version == protocol.MODERN and message is not None and "method" in message:

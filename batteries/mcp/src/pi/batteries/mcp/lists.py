@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, server_messages
 from pi.batteries.mcp.client import Client
 from pi.batteries.mcp.protocol import (
     Era,
@@ -136,7 +136,7 @@ class ServerLists:
         assert info is not None
         tools: tuple[ToolInfo, ...] = ()
         if "tools" in info.capabilities:
-            tools = await client.pages("tools/list", protocol.tools_of, timeout=LIST_SECONDS)
+            tools = await client.pages("tools/list", server_messages.tools_of, timeout=LIST_SECONDS)
         checks_headers = self._host.is_remote and info.era == "modern"
         tools = self._usable(tools, checks_headers=checks_headers)
         self.current = replace(
@@ -153,7 +153,7 @@ class ServerLists:
         for tool in tools:
             reason = _hiding(tool)
             if not reason and checks_headers:
-                reason = protocol.header_problem(tool.input_schema)
+                reason = client_messages.header_problem(tool.input_schema)
             if reason:
                 self._host.log(f"The tool {tool.name} was left out: {reason}.")
             else:
@@ -167,13 +167,15 @@ class ServerLists:
         prompts: tuple[PromptInfo, ...] = ()
         resources: tuple[ResourceInfo, ...] = ()
         if "prompts" in offered:
-            prompts = await self._optional(client, "prompts/list", protocol.prompts_of)
+            prompts = await self._optional(client, "prompts/list", server_messages.prompts_of)
         if "resources" in offered:
-            plain_resources = await self._optional(client, "resources/list", protocol.resources_of)
+            plain_resources = await self._optional(
+                client, "resources/list", server_messages.resources_of
+            )
             method = "resources/templates/list"
             resources = (
                 *plain_resources,
-                *await self._optional(client, method, protocol.templates_of),
+                *await self._optional(client, method, server_messages.templates_of),
             )
         self.current = replace(self.current, prompts=prompts, resources=resources)
         await self._users.listed()
@@ -232,7 +234,7 @@ class ServerLists:
 
 def _hiding(tool: ToolInfo) -> str:
     """Which name or value of a tool hides text; empty if none does."""
-    text = protocol.hidden_text(tool)
+    text = server_messages.hidden_text(tool)
     return f"{ascii(text)[:100]} has characters that are not visible" if text else ""
 
 
@@ -292,7 +294,7 @@ def lists_from_json(stored: Json) -> Lists:
     return Lists(
         era="modern" if stored.get("era") == "modern" else "handshake",
         instructions=str(stored.get("instructions") or ""),
-        tools=tuple(tool for tool in protocol.tools_of(stored) if not _hiding(tool)),
-        prompts=tuple(protocol.prompts_of(stored)),
-        resources=(*protocol.resources_of(stored), *protocol.templates_of(stored)),
+        tools=tuple(tool for tool in server_messages.tools_of(stored) if not _hiding(tool)),
+        prompts=tuple(server_messages.prompts_of(stored)),
+        resources=(*server_messages.resources_of(stored), *server_messages.templates_of(stored)),
     )

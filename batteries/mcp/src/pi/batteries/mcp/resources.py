@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pi.batteries.mcp import content
-from pi.batteries.mcp.protocol import McpError, ResourceInfo, matches_template
+from pi.batteries.mcp.protocol import McpError, ResourceInfo
 from pi.batteries.mcp.server import McpServer, ServerUser
+from pi.batteries.mcp.server_messages import matches_template
 from pi.extension import (
     Image,
     Resource,

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
-from pi.batteries.mcp import protocol
+from pi.batteries.mcp import client_messages, server_messages
 from pi.batteries.mcp.client import Client, Progress
 from pi.batteries.mcp.definitions import Configured, Definition
 from pi.batteries.mcp.interaction import Interaction, roots
@@ -254,7 +254,7 @@ class McpServer:
 
     def capabilities(self) -> Json:
         """The capabilities of the client."""
-        return protocol.client_capabilities(has_ui=self.users.acting.pi.context.has_ui)
+        return client_messages.client_capabilities(has_ui=self.users.acting.pi.context.has_ui)
 
     async def answer(self, method: str, params: Json) -> Json:
         """The answer to a request of the server. Raises ``RpcError``."""
@@ -273,7 +273,7 @@ class McpServer:
                 self.users.updated(str(params.get("uri", "")))
             case ["notifications", "message"]:
                 data = params.get("data")
-                text = data if isinstance(data, str) else protocol.compact(data)
+                text = data if isinstance(data, str) else server_messages.compact(data)
                 self.log(f"{params.get('level', 'info')}: {text}")
             case _:
                 pass  # acknowledgements, and unknown notifications

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pi.batteries.mcp.configuration import Configuration
-from pi.batteries.mcp.definitions import Configured, Definition, server_word
+from pi.batteries.mcp.definitions import Configured, Definition
+from pi.batteries.mcp.formats import server_word
 from pi.batteries.mcp.interaction import Interaction
 from pi.batteries.mcp.lists import lists_from_json, lists_to_json
 from pi.batteries.mcp.protocol import McpError

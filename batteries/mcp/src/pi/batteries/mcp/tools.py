@@ -17,19 +17,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from pi.batteries.mcp import content
-from pi.batteries.mcp.definitions import Exposure, server_word
+from pi.batteries.mcp.definitions import Exposure
+from pi.batteries.mcp.formats import server_word
 from pi.batteries.mcp.interaction import required_pages
-from pi.batteries.mcp.protocol import (
-    MAX_RESULT_DEPTH,
-    McpError,
-    PromptInfo,
-    RpcError,
-    ToolInfo,
-    completions_of,
-    is_deeper,
-)
+from pi.batteries.mcp.protocol import MAX_RESULT_DEPTH, McpError, PromptInfo, RpcError, ToolInfo
 from pi.batteries.mcp.schema_patterns import PatternMatcher, without_patterns
 from pi.batteries.mcp.server import McpServer, ServerUser
+from pi.batteries.mcp.server_messages import completions_of, is_deeper
 from pi.extension import (
     AgentTool,
     CommandContext,

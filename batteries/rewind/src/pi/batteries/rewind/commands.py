@@ -13,7 +13,6 @@ from typing import Literal
 
 from pi.batteries.rewind import restoring
 from pi.batteries.rewind.history import History
-from pi.batteries.rewind.journal import Point, Scope
 from pi.batteries.rewind.planning import Plan, make_plan
 from pi.batteries.rewind.preview import (
     PointRow,
@@ -28,6 +27,7 @@ from pi.batteries.rewind.preview import (
 )
 from pi.batteries.rewind.recorder import ENTRY, Recorder, point_data
 from pi.batteries.rewind.restoring import Interrupted
+from pi.batteries.rewind.timeline import Point, Scope
 from pi.extension import (
     CommandContext,
     Entry,

@@ -13,15 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.locks import FileLock
-from pi.batteries.rewind.journal import (
-    Author,
-    Change,
-    Journal,
-    JournalHeader,
-    PathChange,
-    Point,
-    read_header,
-)
+from pi.batteries.rewind.journal import Journal, JournalHeader, read_header
 from pi.batteries.rewind.pauses import READ, in_slices
 from pi.batteries.rewind.project_files import Index, Known, encode_index, read_index
 from pi.batteries.rewind.scan import Scan
@@ -36,6 +28,7 @@ from pi.batteries.rewind.states import (
     stamp_of,
 )
 from pi.batteries.rewind.store import SessionSpace, Store, sweep
+from pi.batteries.rewind.timeline import Author, Change, PathChange, Point
 from pi.extension import PiError, Record, replace, replace_file
 
 EVENT_BYTES = 250

@@ -9,8 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from pi.batteries.rewind.history import History
-from pi.batteries.rewind.journal import Change, PathChange, Point
 from pi.batteries.rewind.states import FileState
+from pi.batteries.rewind.timeline import Change, PathChange, Point
 from pi.extension import Record
 
 

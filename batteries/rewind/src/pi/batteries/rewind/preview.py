@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 from pi.batteries.rewind.history import Coverage, History
-from pi.batteries.rewind.journal import Point
 from pi.batteries.rewind.planning import Plan, PlannedFile
 from pi.batteries.rewind.states import FileState
+from pi.batteries.rewind.timeline import Point
 from pi.extension import Record, one_line
 
 MAX_DIFF_BYTES = 256 * 1024

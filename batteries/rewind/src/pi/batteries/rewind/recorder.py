@@ -39,10 +39,10 @@ from pi.extension import (
 if TYPE_CHECKING:
     # Deferred: nothing is saved before the first prompt.
     from pi.batteries.rewind.history import History
-    from pi.batteries.rewind.journal import Author
     from pi.batteries.rewind.restoring import Interrupted
     from pi.batteries.rewind.settings import StoreLimits
     from pi.batteries.rewind.store import Store
+    from pi.batteries.rewind.timeline import Author
 
 ENTRY = "rewind-point"
 """Custom type of the entries that link points with the conversation."""

@@ -16,17 +16,11 @@ from typing import Any, Literal
 from pi.base.files import FileAccessError, replace_files
 from pi.batteries.rewind import states
 from pi.batteries.rewind.history import History, NotSaved
-from pi.batteries.rewind.journal import (
-    PathChange,
-    Point,
-    Restoration,
-    Scope,
-    decode_changes,
-    encode_changes,
-)
+from pi.batteries.rewind.journal import decode_changes, encode_changes
 from pi.batteries.rewind.planning import Plan, is_folder
 from pi.batteries.rewind.states import FileState
 from pi.batteries.rewind.store import read_json
+from pi.batteries.rewind.timeline import PathChange, Point, Restoration, Scope
 from pi.extension import PiError, Record, replace, replace_file
 
 BATCH_FILES = 500

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from pi.base.locks import FileLock, FileLocked
-from pi.batteries.rewind.journal import Journal, Timeline, read_events
+from pi.batteries.rewind.journal import Journal, read_events
 from pi.batteries.rewind.project_files import Packs, drop_unused, index_hashes
 from pi.batteries.rewind.settings import StoreLimits
+from pi.batteries.rewind.timeline import Timeline
 from pi.extension import Record, replace_file
 
 DAY_SECONDS = 24 * 60 * 60

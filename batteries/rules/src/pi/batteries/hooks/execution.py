@@ -14,14 +14,7 @@ from typing import Any
 
 import msgspec
 
-from pi.batteries.hooks.definitions import (
-    PROJECT_DIR,
-    HookDefinition,
-    HookPlaces,
-    command_words,
-    missing_script,
-    project_files,
-)
+from pi.batteries.hooks.definitions import PROJECT_DIR, HookDefinition
 from pi.batteries.hooks.outcomes import (
     Outcome,
     failed_outcome,
@@ -29,6 +22,7 @@ from pi.batteries.hooks.outcomes import (
     from_text,
     from_verdict,
 )
+from pi.batteries.hooks.script_files import HookPlaces, command_words, missing_script, project_files
 from pi.coding.claude_tools import claude_call
 from pi.extension import (
     UNSET,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pi.batteries.web_search.search import cut
+from pi.batteries.web_search.json_values import cut
 from pi.extension import Theme, ToolView, ViewOptions, one_line, sanitise
 from pi.tui.text.ansi import link
 

@@ -1,23 +1,25 @@
 """The search providers, each as two pure functions: the requests, and the parser of the answer.
 
-``result_lists`` has providers that list pages, ``model_answers`` and ``perplexity`` those whose
-model searches and answers, ``remote_tools`` those behind JSON-RPC.
+One module each. ``result_lists``, ``model_answers`` and ``remote_tools`` have what providers share
+that list pages, whose model searches and answers, and that are behind JSON-RPC.
 """
 
 from __future__ import annotations
 
-from pi.batteries.web_search.providers.model_answers import ANTHROPIC, CODEX, GEMINI, KIMI
+from pi.batteries.web_search.providers.anthropic import ANTHROPIC
+from pi.batteries.web_search.providers.brave import BRAVE
+from pi.batteries.web_search.providers.codex import CODEX
+from pi.batteries.web_search.providers.exa import EXA
+from pi.batteries.web_search.providers.gemini import GEMINI
+from pi.batteries.web_search.providers.jina import JINA
+from pi.batteries.web_search.providers.kagi import KAGI
+from pi.batteries.web_search.providers.kimi import KIMI
+from pi.batteries.web_search.providers.parallel import PARALLEL
 from pi.batteries.web_search.providers.perplexity import PERPLEXITY
-from pi.batteries.web_search.providers.remote_tools import EXA, ZAI
-from pi.batteries.web_search.providers.result_lists import (
-    BRAVE,
-    JINA,
-    KAGI,
-    PARALLEL,
-    SEARXNG,
-    SYNTHETIC,
-    TAVILY,
-)
+from pi.batteries.web_search.providers.searxng import SEARXNG
+from pi.batteries.web_search.providers.synthetic import SYNTHETIC
+from pi.batteries.web_search.providers.tavily import TAVILY
+from pi.batteries.web_search.providers.zai import ZAI
 from pi.batteries.web_search.search import Provider
 
 PROVIDERS: dict[str, Provider] = {

@@ -6,6 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pi.batteries.web_search.json_values import (
+    numbers_at,
+    rows_at,
+    text_at,
+    unique_sources,
+    value_at,
+)
 from pi.batteries.web_search.providers.model_answers import INSTRUCTIONS
 from pi.batteries.web_search.search import (
     Account,
@@ -17,11 +24,6 @@ from pi.batteries.web_search.search import (
     SearchReply,
     SearchResponse,
     Source,
-    numbers_at,
-    rows_at,
-    text_at,
-    unique_sources,
-    value_at,
 )
 
 MODEL, MAX_TOKENS, TEMPERATURE, SEARCH_RESULTS = "sonar-pro", 8192, 0.2, 20

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from pi.batteries.web_search.json_values import (
+    cut,
+    rows_at,
+    text_at,
+    value_at,
+)
 from pi.batteries.web_search.search import (
     MAX_ERROR,
-    Account,
     ArgumentsRefused,
-    Provider,
-    Query,
     SearchCall,
     SearchFailed,
     SearchReply,
-    SearchResponse,
     Source,
-    cut,
-    object_of,
-    rows_at,
-    text_at,
-    unique_sources,
-    value_at,
 )
 
 _REFUSED = re.compile(r"argument|parameter|required|invalid (?:input|param)|schema", re.IGNORECASE)
@@ -92,106 +87,4 @@ def _first_line(row: Mapping[str, str], *names: str) -> str:
     return "" if text.lower() in ("n/a", "none", "null") else text
 
 
-# Z.AI ---------------------------------------------------------------------------------------------
-
-
-def _ask_zai(query: Query, account: Account) -> Sequence[SearchCall]:
-    """One request per form of the arguments, newest first: the server has renamed them."""
-    count = query.count(10, 50)
-    forms: tuple[dict[str, Any], ...] = (
-        {"query": query.query, "count": count},
-        {"search_query": query.query, "count": count},
-        {"search_query": query.query, "search_engine": "search-prime", "count": count},
-    )
-    base = account.base_url or "https://api.z.ai"
-    url = f"{base}/api/mcp/web_search_prime/mcp"
-    return [tool_call(url, "web_search_prime", form, account.key) for form in forms]
-
-
-def _read_zai(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
-    text = tool_result("zai", reply)
-    rows = _json_rows(text)
-    sources = [
-        Source(
-            title=text_at(row, "title"),
-            url=text_at(row, "link") or text_at(row, "url"),
-            snippet=text_at(row, "content") or text_at(row, "snippet"),
-            published=text_at(row, "publish_date"),
-        )
-        for row in rows or ()
-    ]
-    if rows is None:
-        sources = listed_results(text)
-    return SearchResponse(
-        provider="zai",
-        answer="" if rows is not None or sources else text,
-        sources=unique_sources(sources, query.count(10, 50)),
-        request_id=reply.headers.get("x-request-id", ""),
-    )
-
-
-def _json_rows(text: str) -> list[Mapping[str, Any]] | None:
-    """The results of a text that is JSON, perhaps JSON in a string; ``None`` for other texts."""
-    value: Any = text
-    for _ in range(2):
-        if not isinstance(value, str):
-            break
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return None
-    for name in ("results", "search_result", "searchResult", "data"):
-        if rows := rows_at(value, name):
-            return rows
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
-
-
 # Exa ----------------------------------------------------------------------------------------------
-
-
-def _ask_exa(query: Query, account: Account) -> Sequence[SearchCall]:
-    count = query.count(10, 100)
-    if not account.key:
-        url = f"{account.base_url or 'https://mcp.exa.ai'}/mcp"
-        return [tool_call(url, "web_search_exa", {"query": query.query, "numResults": count})]
-    body = {
-        "query": query.query,
-        "numResults": count,
-        "type": "auto",
-        "contents": {"summary": {"query": query.query}},
-    }
-    base = account.base_url or "https://api.exa.ai"
-    return [SearchCall(url=f"{base}/search", headers={"x-api-key": account.key}, body=body)]
-
-
-def _read_exa(reply: SearchReply, query: Query, account: Account) -> SearchResponse:
-    if not account.key:
-        sources = listed_results(tool_result("exa", reply))
-        return _exa_response(sources, query, {})
-    body = object_of("exa", reply.body)
-    rows = [
-        Source(
-            title=text_at(row, "title"),
-            url=text_at(row, "url"),
-            snippet=text_at(row, "summary") or text_at(row, "text"),
-            published=text_at(row, "publishedDate"),
-            author=text_at(row, "author"),
-        )
-        for row in rows_at(body, "results")
-    ]
-    return _exa_response(rows, query, body)
-
-
-def _exa_response(rows: Sequence[Source], query: Query, body: Mapping[str, Any]) -> SearchResponse:
-    sources = unique_sources(rows, query.count(10, 100))
-    summaries = [row.snippet for row in sources if row.snippet][:ANSWER_SUMMARIES]
-    return SearchResponse(
-        provider="exa",
-        answer="\n\n".join(cut(summary, 1000) for summary in summaries),
-        sources=sources,
-        request_id=text_at(body, "requestId"),
-    )
-
-
-ZAI = Provider(name="zai", label="Z.AI", calls=_ask_zai, parse=_read_zai)
-EXA = Provider(name="exa", label="Exa", calls=_ask_exa, parse=_read_exa)
