@@ -16,7 +16,7 @@ from pi.base.libraries import (
     use_library_folder,
 )
 from pi.base.records import replace
-from scripts.workspace import ROOT, find_source, link_sources
+from scripts.workspace import ROOT, link_sources
 
 HOME = Path("/home/me")
 VENV = Installation(
@@ -93,12 +93,6 @@ def test_the_hint_names_libraries_and_never_pi_itself() -> None:
     assert command.endswith(" ".join(f"'{text}'" for text in requirements_of("share", "relay")))
 
 
-def test_requirements_of_an_extra_come_from_the_metadata() -> None:
-    assert requirements_of("rules") == ("ast-grep-py>=0.40", "google-re2>=1.1.20250722")
-    assert requirements_of("no-such-extra") == ()
-    assert missing_requirements("rules") == ()  # the tests have both
-
-
 def declare(folder: Path, name: str, *lines: str, entry_points: str = "") -> None:
     """Write the metadata of an installed distribution."""
     metadata = folder / f"{name.replace('-', '_')}-0.1.0.dist-info"
@@ -167,13 +161,6 @@ def test_libraries_of_the_agent_directory_are_importable_after_all_others(tmp_pa
         assert sys.path == [*before, str(folder)]
     finally:
         sys.path[:] = before
-
-
-def test_a_checkout_knows_that_it_is_one(root: Path) -> None:
-    installation = Installation.current({"PATH": ""})
-
-    assert installation.kind == "checkout"
-    assert installation.source == find_source(root, "base").parent
 
 
 @pytest.mark.parametrize(
