@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pi.ai.models.model import ModelCost
+from pi.ai.providers.rows import BUILT_IN as PROVIDERS
 from pi.base.records import replace
 from pi.modes.interactive.dialogs.model_catalogue import (
     ALL,
@@ -54,7 +55,8 @@ def test_windows_are_reported_in_short() -> None:
 
 
 def test_recommended_models_come_first_below_a_heading() -> None:
-    opus = model("anthropic/claude-opus-4-8")
+    row = next(row for row in PROVIDERS if row.id == "anthropic")
+    opus = model(f"anthropic/{row.default_model}")
     catalogue = known_models((HAIKU, GPT, opus), (HAIKU, GPT, opus), current=GPT)
 
     assert catalogue.under(ALL) == [GPT, opus, HAIKU]
