@@ -11,7 +11,7 @@ from pi.modes.acp.connection import INTERNAL_ERROR, RequestFailed
 
 if TYPE_CHECKING:
     from pi.ai.messages import AssistantMessage
-    from pi.coding.session.views import TokenTotals
+    from pi.coding.session.statistics import TokenTotals
 
 
 class RunFailures(Policy):
