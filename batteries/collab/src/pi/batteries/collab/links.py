@@ -138,10 +138,3 @@ def _keys(code: str) -> Keys:
     if len(room_id) != 16 or len(data) not in (32, 48):
         raise BadLink("The link is incomplete.", hint="Copy it once more, as a whole.")
     return Keys(room=room_id, key=data[:32], token=data[32:])
-
-
-for _power in range(1, 255):
-    _EXP[_power] = (_EXP[_power - 1] << 1) ^ (0x11D if _EXP[_power - 1] & 128 else 0)
-
-
-# Modules ------------------------------------------------------------------------------------------

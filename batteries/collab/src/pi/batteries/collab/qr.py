@@ -29,7 +29,11 @@ _BLOCKS: Sequence[tuple[int, tuple[int, ...]]] = (
 """For each version: error-correction bytes of a block, and data bytes of each block."""
 
 _EXP = [1] * 255
+for _power in range(1, 255):
+    _EXP[_power] = (_EXP[_power - 1] << 1) ^ (0x11D if _EXP[_power - 1] & 128 else 0)
 
+
+# Modules ------------------------------------------------------------------------------------------
 
 _LOG = {value: power for power, value in enumerate(_EXP)}
 
