@@ -33,8 +33,6 @@ for _power in range(1, 255):
     _EXP[_power] = (_EXP[_power - 1] << 1) ^ (0x11D if _EXP[_power - 1] & 128 else 0)
 
 
-# Modules ------------------------------------------------------------------------------------------
-
 _LOG = {value: power for power, value in enumerate(_EXP)}
 
 
