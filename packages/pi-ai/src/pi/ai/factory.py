@@ -20,11 +20,11 @@ from pi.ai.models.custom import CustomModels, CustomProvider
 from pi.ai.models.store import ModelsStore
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
+from pi.ai.providers.configured import wire_providers
 from pi.ai.providers.demo import demo_provider
 from pi.ai.providers.discovered import local_providers
 from pi.ai.providers.embedded import LocalProvider
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.providers.wire_provider import wire_providers
 from pi.base.clock import Clock, SystemClock
 from pi.base.files import agent_directory
 from pi.base.records import Record
@@ -179,9 +179,12 @@ def _providers(
 
 
 def _custom_row(provider: CustomProvider) -> Provider:
+    is_asked = bool(provider.base_url) and not provider.models
     return Provider(
         id=provider.id,
         name=provider.name or provider.id,
         base_url=provider.base_url or "",
         login="radius" if provider.oauth == "radius" else None,
+        lists_models=is_asked,
+        needs_key=not is_asked or bool(provider.api_key or provider.oauth),
     )

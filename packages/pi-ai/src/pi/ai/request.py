@@ -14,11 +14,13 @@ from msgspec import field
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json, Message
 from pi.ai.models.model import Model
-from pi.ai.models.thinking_levels import ThinkingLevel
+from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
 from pi.base.records import Record
 
 CacheRetention: TypeAlias = Literal["none", "short", "long"]
 Transport: TypeAlias = Literal["auto", "sse", "websocket"]
+CacheKeyMode: TypeAlias = Literal["auto", "enabled", "disabled"]
+"""When a request names the key of its prompt cache: where that is known to work, always, never."""
 ToolChoice: TypeAlias = Literal["auto", "none"] | Json
 """``auto``, ``none``, or ``{"type": "tool", "name": …}`` to force one."""
 
@@ -100,8 +102,17 @@ class Call(Record):
 
     @property
     def sampling(self) -> Json:
-        """Parameters that are sent unchanged: the model's, overridden by the caller's."""
-        return {**(self.model.sampling_params or {}), **(self.options.sampling_params or {})}
+        """Parameters that are sent unchanged: those of the model, of the thinking level and of the
+        caller. Later ones win."""
+        by_level = self.model.sampling_params_by_thinking_level
+        level = {}
+        if by_level:
+            level = by_level.get(clamp_level(self.model, self.options.reasoning), {})
+        return {
+            **(self.model.sampling_params or {}),
+            **level,
+            **(self.options.sampling_params or {}),
+        }
 
     @property
     def cached_session(self) -> str | None:

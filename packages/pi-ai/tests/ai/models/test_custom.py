@@ -154,3 +154,66 @@ def test_every_bundled_model_survives_an_empty_override() -> None:
     for model in bundled_models("anthropic"):
         custom = CustomProvider(id="anthropic", overrides={model.id: {}})
         assert customised(custom, (model,)) == (model,)
+
+
+def test_a_wrong_value_of_a_known_flag_discards_the_file() -> None:
+    wrong = {
+        "supportsStore": "yes",
+        "promptCacheKeyMode": "sometimes",
+        "vllmPriority": True,
+        "chatTemplateArgs": [],
+        "ownFlag": 7,
+        "supportsToolSearch": None,
+    }
+    model = {"id": "m", "contextWindow": 0, "maxTokens": -1, "compat": {"zaiToolStream": 1}}
+
+    [problem] = read({"p": {"compat": wrong, "models": [model], "oauth": "x"}}).problems
+
+    assert problem.splitlines()[1:-2] == [
+        "  - providers.p.oauth: must be one of radius",
+        "  - providers.p.compat.supportsStore: must be boolean",
+        "  - providers.p.compat.promptCacheKeyMode: must be one of auto, enabled, disabled",
+        "  - providers.p.compat.vllmPriority: must be number",
+        "  - providers.p.compat.chatTemplateArgs: must be object",
+        "  - providers.p.models.0.contextWindow: must be > 0",
+        "  - providers.p.models.0.maxTokens: must be > 0",
+        "  - providers.p.models.0.compat.zaiToolStream: must be boolean",
+    ]
+
+
+def test_fields_that_nothing_reads_are_reported() -> None:
+    document = {
+        "$schema": "x",
+        "mine": 1,
+        "providers": {
+            "p": {
+                "baseURL": "https://x",
+                "compat": {"supportsToolSearch": True, "supportsStore": True},
+                "models": [{"id": "m", "contextwindow": 5, "compat": {"imageInput": "assets"}}],
+                "modelOverrides": {"a": {"cost": {"input": 1}, "cots": {}}},
+            }
+        },
+    }
+
+    custom = read_custom_models(json.dumps(document), "/x/models.json", {"p"})
+
+    assert custom.problems == ()
+    assert custom.unused == (
+        "mine",
+        "providers.p.baseURL",
+        "providers.p.compat.supportsToolSearch",
+        "providers.p.models.0.contextwindow",
+        "providers.p.models.0.compat.imageInput",
+        "providers.p.modelOverrides.a.cots",
+    )
+
+
+def test_parameters_by_level_are_read_and_their_levels_checked() -> None:
+    by_level = {"high": {"top_p": 0.9}}
+    custom = only({"p": {"modelOverrides": {"a": {"samplingParamsByThinkingLevel": by_level}}}})
+    [problem] = read(
+        {"p": {"models": [{"id": "m", "samplingParamsByThinkingLevel": {"huge": {}}}]}}
+    ).problems
+
+    assert customised(custom, BUNDLED)[0].sampling_params_by_thinking_level == by_level
+    assert "providers.p.models.0: Invalid enum value 'huge'" in problem

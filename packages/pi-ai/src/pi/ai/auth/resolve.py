@@ -344,6 +344,9 @@ def _placed(
     )
 
 
+_BEARER = "authorization"
+
+
 class Authentication:
     """Finds credentials in the store, in models.json and in the environment, in this order."""
 
@@ -387,7 +390,11 @@ class Authentication:
             return resolved.access
         headers = {**custom.headers, **((model.headers or {}) if model else {})}
         expanded = await self._expanded(provider, headers, environ)
-        return replace(resolved.access, headers={**expanded, **resolved.access.headers})
+        headers = {**expanded, **resolved.access.headers}
+        if custom.auth_header and (key := resolved.access.api_key):
+            headers = {name: value for name, value in headers.items() if name.lower() != _BEARER}
+            headers["Authorization"] = f"Bearer {key}"
+        return replace(resolved.access, headers=headers)
 
     def is_configured(self, provider: Provider) -> bool:
         """Whether credentials seem to exist; uses neither the network nor a command."""

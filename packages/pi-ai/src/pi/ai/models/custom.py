@@ -13,7 +13,7 @@ from msgspec import field
 
 from pi.ai.former_names import current_name
 from pi.ai.messages import Json
-from pi.ai.models.custom_schema import missing_values, schema_faults
+from pi.ai.models.custom_schema import missing_values, schema_faults, unused_fields
 from pi.ai.models.model import Model
 from pi.base.formats import BadFormat, parse_jsonc
 from pi.base.records import Record, replace
@@ -29,6 +29,8 @@ class CustomProvider(Record):
     api_key: str | None = None
     """In value syntax: a literal, ``$NAME`` or ``!command``; resolved when a request is made."""
     oauth: str | None = None
+    auth_header: bool = False
+    """Whether the key is also sent as a bearer token, whatever the protocol does with it."""
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with every request; values in value syntax."""
     compat: Json = field(default_factory=dict)
@@ -41,6 +43,8 @@ class CustomModels(Record):
 
     providers: tuple[CustomProvider, ...] = ()
     problems: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    """Paths of fields that nothing reads."""
 
 
 def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomModels:
@@ -65,7 +69,11 @@ def read_custom_models(text: str, path: str, built_in: Iterable[str]) -> CustomM
             problems.append(f'Provider "{name}": {fault}')
         else:
             providers.append(_provider(name, raw))
-    return CustomModels(providers=tuple(providers), problems=tuple(problems))
+    return CustomModels(
+        providers=tuple(providers),
+        problems=tuple(problems),
+        unused=tuple(unused_fields(document)),
+    )
 
 
 def customised(custom: CustomProvider, bundled: tuple[Model, ...]) -> tuple[Model, ...]:
@@ -85,6 +93,7 @@ def _provider(name: str, raw: Json) -> CustomProvider:
         api=raw.get("api"),
         api_key=raw.get("apiKey"),
         oauth=raw.get("oauth"),
+        auth_header=raw.get("authHeader", False),
         headers=raw.get("headers", {}),
         compat=raw.get("compat", {}),
         models=tuple(raw.get("models", ())),

@@ -4,7 +4,7 @@
 # has to compile each annotation that is a string.
 
 import re
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
@@ -65,6 +65,9 @@ class PromptCache(Record):
     long: int | UnsetType = UNSET
 
 
+Level: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
 class Model(Record):
     """One model of one provider."""
 
@@ -84,6 +87,8 @@ class Model(Record):
     context_window: int = 128_000
     max_tokens: int = 16_384
     sampling_params: Json | UnsetType = UNSET
+    sampling_params_by_thinking_level: dict[Level, Json] | UnsetType = UNSET
+    """Parameters of single levels; they take precedence over ``sampling_params``."""
     headers: dict[str, str] | UnsetType = UNSET
     compat: Json | UnsetType = UNSET
     """Compat flags of the server; each wire reads the flags that it supports."""

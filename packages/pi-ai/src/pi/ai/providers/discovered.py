@@ -186,7 +186,8 @@ def _provider(
     )
 
 
-async def _list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
+async def list_ollama(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
+    """Return the models that Ollama has."""
     listed = _items(await get("/api/tags"), "models")
     names = [str(entry["name"]) for entry in listed if entry.get("name")][:MAX_QUERIED_MODELS]
     details = await asyncio.gather(*(get("/api/show", {"model": name}) for name in names))
@@ -225,7 +226,8 @@ async def _list_llama_cpp(get: Get, model: Callable[..., Model]) -> tuple[Model,
     )
 
 
-async def _list_lm_studio(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
+async def list_lm_studio(get: Get, model: Callable[..., Model]) -> tuple[Model, ...]:
+    """Return the chat models of LM Studio."""
     return tuple(
         model(
             str(entry["id"]),
@@ -266,7 +268,7 @@ _SERVERS = (
             needs_key=False,
         ),
         addresses=("OLLAMA_BASE_URL", "OLLAMA_HOST"),
-        list_models=_list_ollama,
+        list_models=list_ollama,
         window="OLLAMA_CONTEXT_LENGTH",
     ),
     _Server(
@@ -289,7 +291,7 @@ _SERVERS = (
             needs_key=False,
         ),
         addresses=("LM_STUDIO_BASE_URL", "LMSTUDIO_BASE_URL"),
-        list_models=_list_lm_studio,
+        list_models=list_lm_studio,
     ),
     _Server(
         row=Provider(

@@ -6,8 +6,7 @@ Radius and similar gateways describe models as pi does; others as OpenAI's API l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pi.ai.builder import MessageBuilder
@@ -121,17 +120,24 @@ class GatewayProvider(WireProvider):
         if access is None:
             return
         base = (access.base_url or self.row.base_url).rstrip("/")
-        answer = await ask_json(services, f"{base}/models", bearer(access))
-        if answer is None:
+        models = await self._fetch(services, base, access)
+        if models is None:
             raise ProviderUnavailable(
                 f"{self.row.name} did not give its list of models.",
                 hint="Check its key and its address, or name the models to use in models.json.",
             )
-        self._fetched_models = self._read(answer, base, self.row.id)
+        self._fetched_models = models
         now = services.clock.now_ms()
         await asyncio.to_thread(
             self._store.write, self.row.id, self._fetched_models, checked_at=now
         )
+
+    async def _fetch(
+        self, services: Services, base: str, access: Access
+    ) -> tuple[Model, ...] | None:
+        """Query the server at ``base``; ``None`` if it gives no list."""
+        answer = await ask_json(services, f"{base}/models", bearer(access))
+        return None if answer is None else self._read(answer, base, self.row.id)
 
     def _customised(self) -> tuple[Model, ...]:
         if self._fetched_models is None:
@@ -145,59 +151,10 @@ class GatewayProvider(WireProvider):
     def _stored(self) -> tuple[Model, ...]:
         """Return the stored list, or else the bundled one; none of another gateway."""
         for models in (self._store.read(self.row.id), bundled_models(self.row.id)):
-            if own := tuple(m for m in models if m.base_url.startswith(self.row.base_url)):
+            base = self.row.base_url.rstrip("/")
+            if own := tuple(model for model in models if model.base_url.startswith(base)):
                 return own
         return ()
-
-
-def wire_providers(
-    rows: Iterable[Provider],
-    changes: Mapping[str, CustomProvider],
-    store: ModelsStore,
-    *,
-    gateway_url: str | None = None,
-) -> list[WireProvider]:
-    """Return the providers of ``rows``, in their order and as ``models.json`` changes them.
-
-    ``gateway_url`` is the address of Radius, if it is not the public one.
-    """
-    return [_provider(row, changes.get(row.id), store, gateway_url) for row in rows]
-
-
-def _provider(
-    row: Provider, change: CustomProvider | None, store: ModelsStore, gateway_url: str | None
-) -> WireProvider:
-    if row.id == "radius":
-        return _radius(row, change, store, gateway_url)
-    if row.login == "radius" and change is not None and not change.models:
-        return _radius(row, change, store)
-    changed = row
-    if change is not None:
-        changed = replace(
-            row, name=change.name or row.name, base_url=change.base_url or row.base_url
-        )
-    if row.lists_models:
-        api = "openai-completions"
-        return GatewayProvider(changed, store, own=change, api=api, read=openai_models)
-    kinds = {"azure": AzureProvider, "github-copilot": CopilotProvider}
-    return kinds.get(row.id, WireProvider)(changed, partial(_models, row, change))
-
-
-def _radius(
-    row: Provider, change: CustomProvider | None, store: ModelsStore, address: str | None = None
-) -> GatewayProvider:
-    base = (change.base_url if change else None) or address
-    if base:
-        row = replace(row, base_url=f"{base.rstrip('/').removesuffix('/v1')}/v1")
-    return GatewayProvider(row, store, own=change)
-
-
-def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
-    bundled = bundled_models(row.catalog or row.id)
-    if row.catalog:
-        # The same models with another key: only provider and URL differ.
-        bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)
-    return bundled if change is None else customised(change, bundled)
 
 
 def request_headers(messages: Sequence[Message]) -> dict[str, str]:

@@ -53,6 +53,14 @@ def is_own(message: AssistantMessage, model: Model) -> bool:
     return (message.provider, message.api, message.model) == (model.provider, model.api, model.id)
 
 
+def own_level(message: Message, model: Model) -> str | None:
+    """Return the effort with which ``model`` wrote ``message``, if it is recorded."""
+    if not isinstance(message, AssistantMessage) or not is_own(message, model):
+        return None
+    level = message.provider_thinking_level
+    return level if isinstance(level, str) else None
+
+
 def same_id(identifier: str, _: AssistantMessage) -> str:
     """Return ``identifier`` unchanged, for wires that accept any tool-call id."""
     return identifier

@@ -12,10 +12,10 @@ from pi.ai.wire.anthropic_messages.thinking import (
     Efforts,
     ThinkingPlan,
     efforts,
-    own_level,
     plan_thinking,
     provider_level,
 )
+from pi.ai.wire_support.handoff import own_level
 from pi.base.records import replace
 from tests.ai.wire.anthropic_messages.talk import PLAIN, call, model, own, system, tool, user
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pi.ai.json_text import json_bytes
 from pi.ai.messages import Json, Message, SystemMessage, Text, UserMessage
+from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import StreamOptions
 from pi.ai.wire.openai_completions.request import encode, free_text_inputs, headers, url
 from pi.base.records import replace
@@ -49,6 +50,54 @@ def test_a_request_without_tools_has_neither_tools_nor_a_tool_choice() -> None:
     body = encode(call_with(model=model, options=StreamOptions(tool_choice="auto")))
 
     assert not {"tools", "tool_choice", "tool_stream"} & body.keys()
+
+
+@pytest.mark.parametrize("level", ["low", "high", "max"])
+def test_the_sampling_parameters_of_the_level_override_those_of_the_model(
+    level: ThinkingLevel,
+) -> None:
+    model = model_with(
+        reasoning=True,
+        samplingParams={"top_p": 0.5},
+        samplingParamsByThinkingLevel={"high": {"top_p": 0.9, "x": 1}, "max": {"top_p": 0}},
+    )
+    options = StreamOptions(reasoning=level, sampling_params={"x": 2})
+
+    body = encode(call_with(model=model, options=options))
+
+    # The model has no level max, so that one is high.
+    assert (body["top_p"], body["x"]) == ((0.5, 2) if level == "low" else (0.9, 2))
+
+
+def test_an_answer_without_text_may_need_an_empty_one() -> None:
+    history = (SYSTEM, HI, answered(peeked("c1")), resulted("c1"))
+    flags = {"requiresNonNullAssistantContent": True}
+
+    for model, content in ((MODEL, None), (model_with(flags), "")):
+        [answer] = [
+            message
+            for message in encode(call_with(*history, model=model))["messages"]
+            if message["role"] == "assistant"
+        ]
+        assert answer["content"] == content
+
+
+def test_a_history_with_calls_may_need_a_list_of_tools() -> None:
+    history = (HI, answered(peeked("c1")), resulted("c1"))
+    model = model_with({"requiresToolsWithToolHistory": True})
+
+    assert "tools" not in encode(call_with(*history))
+    assert encode(call_with(*history, model=model))["tools"] == []
+    assert "tools" not in encode(call_with(HI, model=model))
+
+
+@pytest.mark.parametrize(("mode", "key"), [("auto", None), ("enabled", "S"), ("disabled", None)])
+def test_the_key_of_the_prompt_cache_follows_its_mode(mode: str, key: str | None) -> None:
+    model = model_with({"promptCacheKeyMode": mode})
+
+    body = encode(call_with(model=model, options=StreamOptions(session_id="S")))
+
+    assert body.get("prompt_cache_key") == key
 
 
 def test_a_tool_choice_is_sent_after_the_tools() -> None:

@@ -69,8 +69,11 @@ def sent(call: Call, headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def expected(recorded: Mapping[str, str]) -> dict[str, str]:
-    """The recorded headers, with this machine in place of the recording one."""
-    lower = {name.lower(): value for name, value in recorded.items()}
+    """The recorded headers, with this machine in place of the recording one.
+
+    Since 1.5 the header of the session is spelled with a hyphen, as the ChatGPT backend has it.
+    """
+    lower = {name.lower().replace("_", "-"): value for name, value in recorded.items()}
     if lower["user-agent"].startswith("pi ("):
         lower["user-agent"] = user_agent()
     return lower
@@ -87,7 +90,7 @@ def base_url(row: Json) -> str:
 
 def access_of(row: Json) -> Access:
     """The credentials of the provider; Copilot adds its identity headers itself."""
-    copilot = row["headers"] if row["provider"] == "github-copilot" else {}
+    copilot = expected(row["headers"]) if row["provider"] == "github-copilot" else {}
     return Access(api_key="<KEY>", kind="oauth", headers=dict(copilot), env={"accountId": "acct"})
 
 

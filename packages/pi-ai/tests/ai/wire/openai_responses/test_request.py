@@ -84,8 +84,8 @@ def test_a_long_session_id_is_hashed_wherever_it_is_sent() -> None:
     key = encode(asked)["prompt_cache_key"]
 
     assert len(key) == 64
-    assert fields(headers(asked), "session_id", "x-client-request-id") == {
-        "session_id": key,
+    assert fields(headers(asked), "session-id", "x-client-request-id") == {
+        "session-id": key,
         "x-client-request-id": key,
     }
 
@@ -121,7 +121,7 @@ def test_the_session_headers_have_the_format_of_the_gateway() -> None:
     }
 
     assert routes == {
-        "openai": {"session_id", "x-client-request-id"},
+        "openai": {"session-id", "x-client-request-id"},
         "openai-nosession": {"x-client-request-id"},
         "openrouter": {"x-session-id"},
     }

@@ -17,6 +17,7 @@ from pi.base.errors import PiError
 from pi.base.files import FileAccessError, expand_home
 from pi.base.processes import find_program
 from pi.base.records import replace
+from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
 from pi.cli.command_context import is_trusted, with_project
 from pi.cli.settings_check import SettingsCheck
@@ -32,7 +33,7 @@ from pi.coding.runtime.assemble import assemble
 from pi.coding.runtime.extensions.sources import ExtensionSources, gates_in, strategies_in
 from pi.coding.runtime.local_tools import environment_rules
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.models import discover_models
+from pi.coding.runtime.models import discover_models, own_models
 from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.secrets import KnownSecrets
 from pi.coding.runtime.workspace import own_settings
@@ -174,6 +175,9 @@ async def _check_models(host: Machine, cwd: Path, settings: Settings) -> list[Ch
         for problem in problems
         for text in [" ".join(problem.removeprefix("Warning: ").split())]
     ]
+    if unused := own_models(quiet).unused:
+        text = f"these fields have no effect: {', '.join(map(one_line, unused))}"
+        findings.append(CheckResult(level="note", topic="models.json", text=text))
     unreadable = await _unreadable_clouds(registry, host.environ)
     findings.append(_check_providers(registry, without=unreadable))
     findings += [

@@ -14,8 +14,9 @@ from pi.ai.former_names import current_name
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.provider import Provider
-from pi.ai.providers.chosen_servers import ServerStatus
+from pi.ai.providers.chosen_servers import ServerStatus, address_here
 from pi.ai.providers.discovered import DiscoveredProvider
+from pi.ai.providers.listed_server import ListedServer
 from pi.base.records import Record, replace
 
 LEVELS: tuple[str, ...] = get_args(ThinkingLevel)
@@ -396,10 +397,14 @@ class ModelRegistry:
     def discoverable(self) -> tuple[str, ...]:
         """Return the providers with dynamic model lists.
 
-        These are local servers and, unless pi is offline, gateways with credentials.
+        These are local servers, also those of models.json, and, unless pi is offline, gateways with
+        credentials.
         """
         rows = self.models.get_providers()
         return tuple(row.id for row in rows if row.id in LOCAL or self._is_gateway(row))
 
     def _is_gateway(self, row: Provider) -> bool:
-        return row.lists_models and not self._offline and self.has_auth(row.id)
+        if not row.lists_models or not self.has_auth(row.id):
+            return False
+        is_own_server = isinstance(self.models.get_provider(row.id), ListedServer)
+        return not self._offline or (is_own_server and address_here(row.base_url) is not None)

@@ -30,6 +30,8 @@ class Compat(Record):
     supports_mid_convo_system_messages: bool = False
     supports_mid_convo_tool_changes: bool = False
     supports_mid_convo_effort: bool = False
+    supports_message_threads: bool | None = None
+    """The server continues a conversation that it has; ``None`` leaves it to the program."""
     send_session_affinity_headers: bool | None = None
     session_affinity_format: Literal["openrouter"] | None = None
     allowed_fallback_models: tuple[Fallback, ...] = ()

@@ -18,15 +18,12 @@ from pi.ai.messages import (
 )
 from pi.ai.models.model import Model
 from pi.ai.transcript import render_update
-from pi.ai.wire.anthropic_messages.thinking import (
-    Efforts,
-    own_level,
-)
+from pi.ai.wire.anthropic_messages.thinking import Efforts
 from pi.ai.wire.anthropic_messages.tools import (
     DeclaredTools,
     changes,
 )
-from pi.ai.wire_support.handoff import NO_OUTPUT
+from pi.ai.wire_support.handoff import NO_OUTPUT, own_level
 from pi.base.records import Record
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pi.ai.messages import AssistantMessage, Json, Message
+from pi.ai.messages import Json, Message
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ROOM_TO_ANSWER, ThinkingLevel, level_word, thinking_budget
 from pi.ai.request import Call
 from pi.ai.token_estimates import largest_answer
 from pi.ai.wire.anthropic_messages.compat import Compat
-from pi.ai.wire_support.handoff import is_own
+from pi.ai.wire_support.handoff import own_level
 from pi.base.records import Record, replace
 
 SMALLEST_BUDGET = 1024
@@ -108,14 +108,6 @@ def efforts(
     levels = (own_level(message, model) for message in history)
     first = next(filter(None, levels), plan.effort)
     return None if first is None else Efforts(first=first, now=plan.effort)
-
-
-def own_level(message: Message, model: Model) -> str | None:
-    """Return the effort with which ``model`` wrote ``message``."""
-    if not isinstance(message, AssistantMessage) or not is_own(message, model):
-        return None
-    level = message.provider_thinking_level
-    return level if isinstance(level, str) else None
 
 
 def _off(model: Model) -> ThinkingPlan:

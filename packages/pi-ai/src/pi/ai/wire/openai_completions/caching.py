@@ -11,13 +11,15 @@ MAX_KEY_LENGTH = 64
 
 
 def cache_fields(call: Call, compat: Compat) -> Json:
-    """Return the cache fields of OpenAI's own API."""
+    """Return the cache fields of OpenAI's API."""
     options = call.options
     long = options.cache_retention == "long" and compat.supports_long_cache_retention
     if options.cache_retention == "none" or compat.cache_control_format is not None:
         return {}
     fields: Json = {}
-    if options.session_id and (long or host_of(call) == OPENAI_HOST):
+    mode = compat.prompt_cache_key_mode
+    has_key = long or host_of(call) == OPENAI_HOST if mode == "auto" else mode == "enabled"
+    if options.session_id and has_key:
         fields["prompt_cache_key"] = options.session_id[:MAX_KEY_LENGTH]
     if long:
         fields["prompt_cache_retention"] = "24h"

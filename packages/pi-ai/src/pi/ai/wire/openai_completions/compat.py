@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from pi.ai.messages import Json
-from pi.ai.request import Call, host_of, is_within, read_flags
+from pi.ai.request import CacheKeyMode, Call, host_of, is_within, read_flags
 from pi.base.records import Record
 
 OPENAI_HOST = "api.openai.com"
@@ -47,6 +47,10 @@ class Compat(Record):
     requires_tool_result_name: bool = False
     requires_assistant_after_tool_result: bool = False
     """A user message may not follow a tool result directly."""
+    requires_non_null_assistant_content: bool = False
+    """An answer without text is an empty text, not null."""
+    requires_tools_with_tool_history: bool = False
+    """A request without tools has an empty list of them if there were calls."""
     requires_thinking_as_text: bool = False
     requires_reasoning_content_on_assistant_messages: bool = False
     thinking_format: ThinkingFormat = "openai"
@@ -64,6 +68,8 @@ class Compat(Record):
     cache_control_format: Literal["anthropic"] | None = None
     send_session_affinity_headers: bool = False
     session_affinity_format: Literal["openai", "openai-nosession", "openrouter"] = "openai"
+    prompt_cache_key_mode: CacheKeyMode = "auto"
+    """``auto`` sends a key only to OpenAI, and with long retention."""
     supports_long_cache_retention: bool = True
     vllm_priority: int | None = None
 

@@ -139,7 +139,8 @@ class History:
         content = self._assistant_content(message)
         if not content and not calls:
             return  # servers reject a turn of thinking alone
-        encoded: Json = {"role": "assistant", "content": content or None}
+        nothing = "" if self._compat.requires_non_null_assistant_content else None
+        encoded: Json = {"role": "assistant", "content": content or nothing}
         encoded |= self._reasoning(message)
         if calls:
             encoded["tool_calls"] = calls

@@ -11,7 +11,14 @@ from functools import partial
 from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
 from pi.ai.http.user_agent import user_agent
-from pi.ai.messages import Json, Message, SystemMessage, Tool
+from pi.ai.messages import (
+    AssistantMessage,
+    Json,
+    Message,
+    SystemMessage,
+    Tool,
+    ToolResultMessage,
+)
 from pi.ai.request import Call, user_id
 from pi.ai.transcript import final_tools, fold
 from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
@@ -101,6 +108,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
         payload["user"] = user
     if instructions.tools:
         payload |= _tool_fields(call, compat, instructions.tools, forms, late)
+    elif compat.requires_tools_with_tool_history and _has_calls(rest):
+        payload["tools"] = []
     payload |= _routing(compat)
     payload |= thinking_fields(call, compat)
     payload |= cache_fields(call, compat)
@@ -166,6 +175,14 @@ def _tool_fields(
     if compat.zai_tool_stream:
         fields["tool_stream"] = True
     return fields
+
+
+def _has_calls(messages: Sequence[Message]) -> bool:
+    return any(
+        isinstance(message, ToolResultMessage)
+        or (isinstance(message, AssistantMessage) and bool(message.tool_calls))
+        for message in messages
+    )
 
 
 def _routing(compat: Compat) -> Json:

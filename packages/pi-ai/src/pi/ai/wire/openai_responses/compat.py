@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType, field
 
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from pi.ai.request import read_flags
+from pi.ai.request import CacheKeyMode, read_flags
 from pi.base.records import Record
 
 
@@ -23,6 +23,10 @@ class Compat(Record):
     supports_max_output_tokens: bool = True
     supports_strict_mode: bool = False
     supports_grammar_tools: bool = field(default=False, name="supportsOpenAIGrammarTools")
+    supports_mid_convo_effort: bool = False
+    """The effort of a request stays the same; each answer's own follows the message before it."""
+    prompt_cache_key_mode: CacheKeyMode = "auto"
+    """``auto`` sends a key, too."""
     supports_long_cache_retention: bool = True
     supports_explicit_prompt_cache_mode: bool = False
     """The server supports a mode that writes nothing to its cache."""

@@ -20,10 +20,11 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
+from pi.ai.models.model import Model
 from pi.ai.transcript import render_update
 from pi.ai.wire.openai_responses.identifiers import item_id
 from pi.ai.wire.openai_responses.tools import ResponsesTools
-from pi.ai.wire_support.handoff import NO_OUTPUT
+from pi.ai.wire_support.handoff import NO_OUTPUT, own_level
 from pi.base.records import UNREADABLE
 
 _REPLAYED = frozenset({"reasoning", "compaction", "compaction_summary"})
@@ -33,13 +34,28 @@ _OUTPUT_ONLY = frozenset({"status", "action", "format"})
 
 
 def input_items(
-    messages: Iterable[Message], toolbox: ResponsesTools, *, system_role: str
+    messages: Iterable[Message],
+    toolbox: ResponsesTools,
+    *,
+    system_role: str,
+    model: Model | None = None,
 ) -> list[Json]:
-    """Return the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``."""
+    """Return the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``.
+
+    With ``model``, its answers follow the effort with which it wrote them.
+    """
     encoder = _Encoder(toolbox, system_role)
-    return [
-        item for index, message in enumerate(messages) for item in encoder.encode(message, index)
-    ]
+    items: list[Json] = []
+    for index, message in enumerate(messages):
+        if model is not None and (level := own_level(message, model)) is not None:
+            items.append(effort_item(level))
+        items += encoder.encode(message, index)
+    return items
+
+
+def effort_item(level: str) -> Json:
+    """Return the item that sets the effort of what follows."""
+    return {"type": "configuration_update", "reasoning": {"effort": level}}
 
 
 class _Encoder:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pi.ai.http.user_agent import user_agent
 from pi.ai.messages import AssistantMessage, Json
-from pi.ai.models.thinking_levels import level_word
+from pi.ai.models.thinking_levels import clamp_level, level_word
 from pi.ai.request import Call, user_id
 from pi.ai.transcript import fold
 from pi.ai.wire.openai_responses.compat import Compat, read_compat
 from pi.ai.wire.openai_responses.identifiers import CallIds, short_key
-from pi.ai.wire.openai_responses.input_items import input_items
+from pi.ai.wire.openai_responses.input_items import effort_item, input_items
 from pi.ai.wire.openai_responses.repairs import drop_reasoning
 from pi.ai.wire.openai_responses.tools import (
     ResponsesTools,
@@ -106,7 +106,12 @@ def collect_parts(call: Call, compat: Compat, repairs: Repairs) -> RequestParts:
     toolbox = pack_tools(call.messages, instructions.tools, compat, strict_refused=loose)
     trusted = without_refused_thoughts(rest, call.model, repairs, forget=drop_reasoning)
     history = prepare(trusted, call.model, CallIds(call.model))
-    items = input_items(history, toolbox, system_role=system_role(call, compat))
+    role, level = system_role(call, compat), changing_level(call, compat)
+    if level is None:
+        items = input_items(history, toolbox, system_role=role)
+    else:
+        items = input_items(history, toolbox, system_role=role, model=call.model)
+        items.append(effort_item(level))
     return RequestParts(prompt=instructions.prompt, items=items, toolbox=toolbox)
 
 
@@ -129,6 +134,13 @@ def system_role(call: Call, compat: Compat) -> str:
     return "developer" if call.model.reasoning and compat.supports_developer_role else "system"
 
 
+def changing_level(call: Call, compat: Compat) -> str | None:
+    """Return the effort of this answer, if it is an item of the conversation; else ``None``."""
+    if not compat.supports_mid_convo_effort or not thinks(call):
+        return None
+    return level_word(call.model, call.options.reasoning)
+
+
 def thinks(call: Call) -> bool:
     """Whether thinking is requested."""
     return call.model.reasoning and call.options.reasoning != "off"
@@ -140,7 +152,10 @@ def reasoning_field(call: Call, compat: Compat) -> Json | None:
         summary = {"summary": "auto"}
         if not compat.supports_reasoning_effort:
             return summary
-        return {"effort": level_word(call.model, call.options.reasoning), **summary}
+        level = call.options.reasoning
+        if compat.supports_mid_convo_effort:
+            level = clamp_level(call.model, "medium")  # the same in every request: it is cached
+        return {"effort": level_word(call.model, level), **summary}
     level_map = call.model.thinking_level_map
     off = level_map.get("off", compat.off_word) if isinstance(level_map, dict) else compat.off_word
     if off is None or not call.model.reasoning or not compat.supports_reasoning_effort:
@@ -154,7 +169,9 @@ def cache_fields(call: Call, compat: Compat) -> Json:
     if retention == "none":
         explicit = compat.supports_explicit_prompt_cache_mode
         return {"prompt_cache_options": {"mode": "explicit"}} if explicit else {}
-    fields: Json = {"prompt_cache_key": short_key(session)} if session else {}
+    fields: Json = {}
+    if session and compat.prompt_cache_key_mode != "disabled":
+        fields["prompt_cache_key"] = short_key(session)
     if retention == "long" and compat.supports_long_cache_retention:
         fields["prompt_cache_retention"] = "24h"
     return fields
@@ -173,7 +190,7 @@ def affinity_headers(call: Call, compat: Compat) -> dict[str, str]:
     session = short_key(call.cached_session)
     match compat.session_affinity_format:
         case "openai":
-            return {"session_id": session, "x-client-request-id": session}
+            return {"session-id": session, "x-client-request-id": session}
         case "openai-nosession":
             return {"x-client-request-id": session}
         case "openrouter":

@@ -9,7 +9,9 @@ from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
+from pi.ai.wire.openai_responses.compat import read_compat
 from pi.ai.wire.openai_responses.repairs import next_repair
+from pi.ai.wire.openai_responses.request import changing_level, text_arguments_of
 from pi.ai.wire_support.exchange import Services, send
 from pi.ai.wire_support.repairs import (
     Repairs,
@@ -20,7 +22,6 @@ from pi.base.records import Record
 if TYPE_CHECKING:
     # Lazy: loaded while the server answers.
     from pi.ai.wire.openai_responses.response import ResponsesDecoder
-from pi.ai.wire.openai_responses.request import text_arguments_of
 
 
 class ResponsesCall(Record, kw_only=False):
@@ -38,6 +39,8 @@ class ResponsesCall(Record, kw_only=False):
         deliver: Callable[[Json], Awaitable[None]],
     ) -> None:
         """Encode and send; each repair is tried once and noted."""
+        if (level := changing_level(self.call, read_compat(self.call.model))) is not None:
+            self.builder.thinking_level = level
         await send_with_repairs(
             self.call,
             self.builder,
