@@ -26,7 +26,7 @@ def test_the_actions_of_commands_are_exactly_these() -> None:
 
     assert actions == {
         "models": ("pull", "use"),
-        "sessions": ("rename", "move", "delete", "export"),
+        "sessions": ("rename", "move", "delete", "export", "import"),
         "auth": ("check", "print-api-key", "print-bearer-token", "login", "logout"),
         "extensions": ("list", "on", "off"),
         "completion": ("bash", "zsh", "fish"),

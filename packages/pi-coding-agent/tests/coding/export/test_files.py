@@ -246,5 +246,5 @@ def test_a_format_that_cannot_be_written_is_refused(
     with pytest.raises(ExportFailed, match="Cannot export as") as refused:
         export_file(session_file, Path(name), cwd=tmp_path)
 
-    assert ".html, .md, .txt or .jsonl" in refused.value.hint
+    assert ".html, .md, .txt, .jsonl or .atif.json" in refused.value.hint
     assert not (tmp_path / name).exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,17 +18,19 @@ from pi.cli.arguments import Arguments, UsageError
 from pi.cli.command_context import session_dir_here
 from pi.cli.standard_streams import print_error, print_json
 from pi.cli.subcommands.session_export import write_export
+from pi.coding.export.files import TRAJECTORY, default_name, is_trajectory
 from pi.coding.runtime.machine import Machine
 from pi.coding.session.catalog import ListedSession, SessionCatalog, is_same_directory
 from pi.coding.session.errors import NoMatchingSession
-from pi.coding.session.file_operations import move_session, rename_session
+from pi.coding.session.file_operations import import_session, move_session, rename_session
 from pi.coding.session.lookup import search_sessions, search_texts
+from pi.coding.session.opening import SessionLocation
 from pi.coding.session.trash import Trash
 from pi.coding.session.writing import clean_name, session_directory
 
 # Subcommand ---------------------------------------------------------------------------------------
 
-NEEDED = {"rename": "an id and a name", "move": "an id and a folder"}
+NEEDED = {"rename": "an id and a name", "move": "an id and a folder", "import": "a file"}
 """Arguments that actions need; the others need an id."""
 SHOWN_ID = 13
 """Characters of an id that are shown: they contain the millisecond of its creation."""
@@ -65,9 +68,11 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             asyncio.run(Trash(host.agent_dir, host.environ, host.clock).delete(session.path))
             sys.stdout.write(f"Moved to the trash: {_title(session)}\n")
         case ("export", id, *rest) if len(rest) <= 1:
-            target = expand_home(rest[0]) if rest else None
-            write_export(_find_only(id, catalog, cwd).path, target, host)
-        case ("rename" | "move" | "delete" | "export" as action, *_):
+            session = _find_only(id, catalog, cwd)
+            write_export(session.path, _export_target(rest, arguments, session), host)
+        case ("import", path):
+            _import(expand_home(path), arguments, host, custom)
+        case ("rename" | "move" | "delete" | "export" | "import" as action, *_):
             raise UsageError(
                 f"`pi sessions {action}` needs {NEEDED.get(action, 'an id')}",
                 hint="See `pi sessions -h`.",
@@ -75,6 +80,44 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
         case search_words:
             _list(" ".join(search_words), arguments, catalog, cwd)
     return 0
+
+
+def _export_target(
+    rest: Sequence[str], arguments: Arguments, session: ListedSession
+) -> Path | None:
+    """Return the file to write; ``None`` for a page in this folder."""
+    name = rest[0] if rest else arguments.text("out")
+    form = arguments.text("format")
+    if form is None:
+        return expand_home(name) if name else None
+    suffix = TRAJECTORY if form == "atif" else f".{form}"
+    if name is None:
+        return Path(default_name(session.path).removesuffix(".html") + suffix)
+    path = expand_home(name)
+    if path.is_dir():
+        return path / f"{session.summary.id}{suffix}"
+    # The suffix decides the format of an export.
+    return path if path.name.endswith(suffix) else path.with_name(f"{path.name}{suffix}")
+
+
+def _import(path: Path, arguments: Arguments, host: Machine, custom: Path | None) -> None:
+    """Import a session file or a trajectory into this folder and print the new file."""
+    cwd = Path.cwd()
+    stamps = IdFactory(host.clock, host.random_bytes)
+    location = SessionLocation(
+        session_directory(host.agent_dir, str(cwd), custom=custom), str(cwd), print_error, stamps
+    )
+    if arguments.text("format") == "atif" or is_trajectory(path):
+        # Deferred: few imports are trajectories.
+        from pi.coding.export.atif.restoring import read_trajectory, restore_files
+
+        document = read_trajectory(path)
+        with tempfile.TemporaryDirectory(prefix="pi-import-") as folder:
+            restored = restore_files(document, path, stamps, Path(folder))
+            imported = import_session(restored, location)
+    else:
+        imported = import_session(path, location)
+    sys.stdout.write(f"Imported to: {imported}\n")
 
 
 def _list(search: str, arguments: Arguments, catalog: SessionCatalog, cwd: Path) -> None:

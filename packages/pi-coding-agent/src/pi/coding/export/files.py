@@ -5,12 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from pi.ai.messages import Json
 from pi.ai.transcript import Instructions
 from pi.base.clock import IdFactory
 from pi.base.errors import PiError
 from pi.base.files import replace_file
 from pi.base.json_lines import encode_line
+from pi.coding.blobs.artifacts import artifact_directory
 from pi.coding.blobs.store import BlobStore
 from pi.coding.export.html.page import render_page
 from pi.coding.export.redaction import Redact, Redactor
@@ -19,6 +22,10 @@ from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import read_session
+from pi.version import __version__
+
+if TYPE_CHECKING:
+    from pi.coding.export.atif.trajectory import Pictures
 
 
 class ExportFailed(PiError):
@@ -39,6 +46,8 @@ FORMS: dict[str, Callable[[Transcript], str]] = {
 }
 """Renderers by suffix; ``.jsonl`` is the branch itself, other suffixes are HTML pages."""
 BRANCH = ".jsonl"
+TRAJECTORY = ".atif.json"
+"""The end of the name of a trajectory for evaluations and training; its pictures lie beside it."""
 OTHER_FORMATS = (
     *(".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".json", ".csv", ".xml", ".yaml", ".yml"),
     *(".png", ".jpg", ".jpeg", ".gif", ".svg", ".zip", ".gz", ".tar"),
@@ -47,6 +56,11 @@ OTHER_FORMATS = (
 
 Any other suffix is part of a name, like ``session-1.2``; the file is a page, as in the original.
 """
+
+
+def is_trajectory(path: Path) -> bool:
+    """Whether a file has the name of a trajectory."""
+    return path.name.lower().endswith(TRAJECTORY)
 
 
 def default_name(session_file: Path) -> str:
@@ -90,7 +104,11 @@ def export_file(
     path = cwd / session_file
     log = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
     target = _target(output, path, cwd)
-    replace_file(target, rendered(log, target.suffix, Redactor(secrets, extra=extra)), mode=None)
+    redactor = Redactor(secrets, extra=extra)
+    if is_trajectory(target):
+        write_trajectory(log, path, target, redactor, blobs)
+    else:
+        replace_file(target, rendered(log, target.suffix, redactor), mode=None)
     return target
 
 
@@ -108,10 +126,68 @@ def export_session(
     ``extra`` redacts in addition to ``secrets``; ``instructions`` are the current ones of the
     session, if known. Raises ``ExportFailed``.
     """
-    target = _target(output, file_of(log), cwd)
-    page = rendered(log, target.suffix, Redactor(secrets, extra=extra), instructions)
-    replace_file(target, page, mode=None)
+    session_file = file_of(log)
+    target = _target(output, session_file, cwd)
+    redactor = Redactor(secrets, extra=extra)
+    if is_trajectory(target):
+        write_trajectory(log, session_file, target, redactor)
+    else:
+        page = rendered(log, target.suffix, redactor, instructions)
+        replace_file(target, page, mode=None)
     return target
+
+
+def write_trajectory(
+    log: SessionLog,
+    session_file: Path,
+    target: Path,
+    redactor: Redactor,
+    blobs: BlobStore | None = None,
+) -> None:
+    """Write a redacted session with its sub-agents, and its pictures into a folder beside it."""
+    # Deferred: few exports are trajectories.
+    from pi.coding.export.atif.trajectory import Pictures
+
+    pictures = Pictures(f"{target.name[: -len(TRAJECTORY)]}-pictures")
+    trajectory = _trajectory(log, session_file, redactor, pictures, blobs)
+    for name, content in pictures.files.items():
+        path = target.parent / name
+        path.parent.mkdir(exist_ok=True)
+        replace_file(path, content, mode=None)
+    replace_file(target, encode_line(trajectory), mode=None)
+
+
+def _trajectory(
+    log: SessionLog,
+    session_file: Path,
+    redactor: Redactor,
+    pictures: Pictures,
+    blobs: BlobStore | None,
+    *,
+    prefix: str = "",
+) -> Json:
+    """Return the trajectory of a session; ``prefix`` is the id of that of its parent."""
+    from pi.coding.export.atif.trajectory import Branch, BranchEntry, to_trajectory
+
+    name = session_file.name.removesuffix(BRANCH)
+    id = f"{prefix}/{name}" if prefix else log.header.id
+    children = []
+    for path in sorted(artifact_directory(session_file).glob(f"*{BRANCH}")):
+        child = SessionLog(read_session(path, IdFactory(), blobs), IdFactory())
+        children.append(_trajectory(child, path, redactor, pictures, blobs, prefix=id))
+    branch = Branch(
+        header=redactor.header(log.header),
+        entries=[
+            BranchEntry(
+                entry=redactor.entry(log.at(position)), json=redactor.json(log.json(position))
+            )
+            for position in log.tree.path(log.leaf)
+        ],
+        version=__version__,
+        trajectory_id=id,
+        children=children,
+    )
+    return to_trajectory(branch, pictures)
 
 
 def file_of(log: SessionLog) -> Path:
@@ -157,10 +233,10 @@ def branch_lines(log: SessionLog, redactor: Redactor) -> bytes:
 
 
 def _target(output: Path | None, session_file: Path, cwd: Path) -> Path:
-    if output is not None and output.suffix.lower() in OTHER_FORMATS:
+    if output is not None and output.suffix.lower() in OTHER_FORMATS and not is_trajectory(output):
         raise ExportFailed(
             f"Cannot export as {output.suffix}: {output.name} was not written.",
-            hint="Use .html, .md, .txt or .jsonl; a browser can print a page as PDF.",
+            hint="Use .html, .md, .txt, .jsonl or .atif.json; a browser can print a page as PDF.",
         )
     target = cwd / (output or default_name(session_file))
     if target.is_dir():

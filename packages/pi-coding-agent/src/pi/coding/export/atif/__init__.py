@@ -1,0 +1,1 @@
+"""Trajectories in the Agent Trajectory Interchange Format (ATIF 1.8)."""
