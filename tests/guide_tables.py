@@ -138,7 +138,8 @@ def _values(setting: Setting) -> str:
         return ", ".join([f"**{_written(setting.default)}**", *map(_written, others)])
     kinds = {"number": "number", "text": "text", "list": "list of texts", "json": "JSON"}
     default = "" if setting.default is None else f", **{_written(setting.default)}**"
-    return kinds[setting.kind] + default
+    words = "".join(f" or `{word}`" for word in setting.words)
+    return kinds[setting.kind] + words + default
 
 
 def _described(setting: Setting) -> str:
@@ -160,7 +161,8 @@ def _type(setting: Setting) -> str:
             return ", ".join(map(_written, setting.choices))
         case "number":
             upper = "" if setting.most is None else f", at most {setting.most}"
-            return f"number, at least {setting.least}{upper}"
+            words = "".join(f" or `{word}`" for word in setting.words)
+            return f"number, at least {setting.least}{upper}{words}"
         case "text":
             return "string"
         case "list":

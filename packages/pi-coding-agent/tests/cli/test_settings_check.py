@@ -88,7 +88,7 @@ async def test_an_unknown_key_is_named_with_the_nearest_one(
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"quietStartup": 1}, '"quietStartup": expected `bool`, got 1'),
+        ({"collapseChangelog": 1}, '"collapseChangelog": expected `bool`, got 1'),
         ({"tui": {"maxInlineImages": -2}}, '"tui.maxInlineImages": expected `int` >= 0, got -2'),
         ({"bash": {"extended": "yes"}}, '"bash.extended": expected `bool`, got "yes"'),
         ({"async": True}, '"async": expected an object, got true'),
@@ -112,7 +112,7 @@ async def test_an_invalid_value_is_named(tmp_path: Path, settings: Any, text: st
 def test_doctor_prints_all_problems_and_fails_for_an_invalid_value(tmp_path: Path) -> None:
     settings = {
         "compation": {"enabled": False},
-        "quietStartup": 1,
+        "collapseChangelog": 1,
         "theme": "drak",
         "enableAnalytics": True,
     }
@@ -120,7 +120,7 @@ def test_doctor_prints_all_problems_and_fails_for_an_invalid_value(tmp_path: Pat
     ended = doctor(tmp_path, settings)
 
     text = reported(ended)
-    assert '"quietStartup": expected `bool`, got 1' in text
+    assert '"collapseChangelog": expected `bool`, got 1' in text
     assert 'Did you mean "compaction"?' in text
     assert 'unknown theme "drak"\n→ Did you mean dark?' in text
     assert '"enableAnalytics" in' in text and "has no effect: pi sends no tele" in text

@@ -341,6 +341,8 @@ def _startup_lines(built: AssembledSession, home: Path, *, verbose: bool) -> lis
     """
     if verbose:
         return list(verbose_report(built))
+    if built.session.settings.values.quiet_startup == "header":
+        return [f"pi {__version__} · /help for commands"]
     resources = built.session.workspace.resources
     parts = [Path(file.path).name for file in resources.context.files]
     for number, noun in (

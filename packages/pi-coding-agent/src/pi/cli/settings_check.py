@@ -302,11 +302,12 @@ def _describe_mismatch(setting: Setting, value: Any) -> str:
     match setting.kind:
         case "choice" if value not in setting.choices or type(value) is int:
             return " or ".join(str(choice).lower() for choice in setting.choices)
-        case "number":
+        case "number" if value not in setting.words:
             upper = "" if setting.most is None else f" and at most {setting.most}"
             fits = isinstance(value, int | float) and not isinstance(value, bool)
             if not fits or value < setting.least or value > (setting.most or value):
-                return f"a number of at least {setting.least}{upper}"
+                words = "".join(f", or {word}" for word in setting.words)
+                return f"a number of at least {setting.least}{upper}{words}"
         case "text" if not isinstance(value, str):
             return "a string"
         case "list" if not (

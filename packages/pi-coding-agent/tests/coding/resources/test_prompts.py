@@ -72,7 +72,7 @@ def test_the_first_template_of_a_name_is_used_and_an_invalid_one_is_a_warning(
         ("'a b' \"c d\"", ["a b", "c d"]),
         ('x="y z"w', ["x=y zw"]),
         (r"a\ b", ["a\\", "b"]),
-        ("it's 'so odd'", ["its so", "odd'"]),
+        ("it's 'so odd'", ["it's", "so odd"]),
         ("it's broken", ["it's", "broken"]),
         ('6" wide', ['6"', "wide"]),
         ("", []),

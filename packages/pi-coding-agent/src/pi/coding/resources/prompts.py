@@ -35,8 +35,9 @@ _PLACEHOLDER = (
     r"|\{@:(?P<start>\d+)(?::(?P<length>\d+))?\})"
     r"|(?<!\$)\{\{\s*(?P<variable>[A-Za-z_][\w-]*)\s*\}\}"  # ${{...}} is not ours
 )
-_ARGUMENT = r"""(?:'[^']*'|"[^"]*"|\S)+"""
-_QUOTED = r"""'([^']*)'|"([^"]*)\""""
+_QUOTED = r"""(?<!\w)'((?:\\'|[^'])*)'|"((?:\\"|[^"])*)\""""
+"""Quoted text with ``\'`` or ``\"`` in it. An apostrophe inside a word is none, as in ``don't``."""
+_ARGUMENT = rf"""(?:{_QUOTED}|\S)+"""
 
 
 class MissingValues(PiError):
@@ -175,12 +176,15 @@ def fill_command(
 def split_arguments(text: str) -> list[str]:
     """Split into words; quotes group words.
 
-    An unclosed quote and a backslash are ordinary characters.
+    An apostrophe inside a word, an unclosed quote and a backslash before anything but the quote are
+    ordinary characters.
     """
-    return [
-        re.sub(_QUOTED, lambda quoted: quoted[1] or quoted[2] or "", word)
-        for word in re.findall(_ARGUMENT, text)
-    ]
+    return [re.sub(_QUOTED, _unquoted, word[0]) for word in re.finditer(_ARGUMENT, text)]
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    single, double = quoted[1], quoted[2]
+    return single.replace("\\'", "'") if single is not None else double.replace('\\"', '"')
 
 
 def variables(content: str) -> tuple[str, ...]:

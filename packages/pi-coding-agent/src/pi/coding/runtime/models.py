@@ -31,7 +31,7 @@ from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
-from pi.coding.settings.values import Values
+from pi.coding.settings.values import Milliseconds, Values
 
 if TYPE_CHECKING:
     from pi.coding.extension_host.contributions.model_wraps import ModelRequest, Purpose
@@ -110,6 +110,11 @@ class ProviderRetry(Record):
     max_retry_delay_ms: Annotated[int, Meta(ge=0)] = 60_000
 
 
+def _limit(milliseconds: Milliseconds | None) -> int | None:
+    """Return a time limit of the settings as a number; 0 is no limit."""
+    return 0 if milliseconds == "disabled" else milliseconds
+
+
 class ModelClient:
     """Adds session settings and credentials to each model request."""
 
@@ -180,8 +185,8 @@ class ModelClient:
             transport=TRANSPORTS[values.transport]
             if options.transport == "auto"
             else options.transport,
-            timeout_ms=timeout if options.timeout_ms is None else options.timeout_ms,
-            websocket_connect_timeout_ms=values.websocket_connect_timeout_ms,
+            timeout_ms=_limit(timeout) if options.timeout_ms is None else options.timeout_ms,
+            websocket_connect_timeout_ms=_limit(values.websocket_connect_timeout_ms),
             max_retries=options.max_retries or provider.max_retries,
             max_retry_delay_ms=provider.max_retry_delay_ms,
             cache_retention="long" if long_cache else "short",

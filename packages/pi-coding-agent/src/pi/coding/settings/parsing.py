@@ -27,7 +27,8 @@ def parse_value(setting: Setting, text: str) -> object:
         case "choice":
             return _choice(setting, text.strip())
         case "number":
-            return _number(setting, text.strip())
+            word = text.strip()
+            return word if word in setting.words else _number(setting, word)
         case "list":
             return _list(setting, text.strip())
         case "json":
@@ -43,6 +44,8 @@ def check_value(setting: Setting, value: object) -> object:
     match setting.kind:
         case "choice" if not any(_is_same(value, choice) for choice in setting.choices):
             raise InvalidValue(f"{setting.label} must be {_join_choices(setting.choices)}.")
+        case "number" if value in setting.words:
+            return value
         case "number" if isinstance(value, bool) or not isinstance(value, int):
             raise InvalidValue(_range(setting))
         case "number":
@@ -85,7 +88,8 @@ def _number(setting: Setting, text: str) -> int:
 
 def _range(setting: Setting) -> str:
     upper = "" if setting.most is None else f" and at most {setting.most}"
-    return f"{setting.label} must be a whole number of at least {setting.least}{upper}."
+    words = "".join(f', or "{word}"' for word in setting.words)
+    return f"{setting.label} must be a whole number of at least {setting.least}{upper}{words}."
 
 
 def _list(setting: Setting, text: str) -> list[str]:

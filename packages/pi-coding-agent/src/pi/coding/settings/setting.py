@@ -45,6 +45,8 @@ class Setting(Record):
     choices: tuple[Value, ...] = ()
     least: int = 0
     most: int | None = None
+    words: tuple[str, ...] = ()
+    """Words that a number may have in its place."""
     needs: tuple[str, ...] = ()
     """Settings that must be on for this one to have an effect."""
     applies: Applies = "at once"
@@ -129,10 +131,11 @@ def number(
     *,
     least: int = 0,
     most: int | None = None,
+    words: tuple[str, ...] = (),
 ) -> Setting:
-    """A whole number."""
+    """A whole number, or one of ``words``."""
     setting = _of("number", name, label, description)
-    return replace(setting, default=default, least=least, most=most)
+    return replace(setting, default=default, least=least, most=most, words=words)
 
 
 def text(name: str, label: str, description: str, default: str | None = None) -> Setting:

@@ -42,6 +42,10 @@ QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 InterruptMode: TypeAlias = Literal["wait", "immediate"]
 
 
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=0)] | Literal["disabled"]
+"""A time limit; 0 and ``disabled`` are no limit."""
+
+
 class ThinkingBudgets(Record):
     """Thinking tokens per level, for models that count them."""
 
@@ -144,7 +148,7 @@ class Values(Record):
     default_tools: tuple[str, ...] = ("read", "bash", "edit", "write")
     session_dir: str | None = None
     theme: str | None = None
-    quiet_startup: bool = False
+    quiet_startup: bool | Literal["header"] = False
     tui_mode: Literal["regular", "fullscreen"] = "regular"
     fullscreen_exit_output: Literal["transcript", "resume-hint"] = "transcript"
     fullscreen_scrollbar: Literal["auto", "always", "hidden"] = "auto"
@@ -161,8 +165,8 @@ class Values(Record):
     transport: Literal["auto", "sse", "websocket", "websocket-cached"] = "auto"
     http_proxy: str | None = None
     oauth_clients: dict[str, Json] = field(default_factory=dict)
-    http_idle_timeout_ms: Annotated[int, Meta(ge=0)] = 300_000
-    websocket_connect_timeout_ms: Annotated[int, Meta(ge=0)] | None = None
+    http_idle_timeout_ms: Milliseconds = 300_000
+    websocket_connect_timeout_ms: Milliseconds | None = None
     shell_path: str | None = None
     shell_command_prefix: str = ""
     npm_command: tuple[str, ...] = ("npm",)

@@ -119,9 +119,11 @@ async def search(
 
 
 def rooted_glob(glob: str, folder: Path) -> str:
-    """Return an absolute pattern relative to ``folder``; others unchanged."""
+    """Return an absolute pattern relative to ``folder``, and others without a leading ``./``."""
     negated = glob[:1] == "!"
     pattern = glob[negated:]
+    if pattern.startswith("./"):
+        return "!" * negated + pattern.removeprefix("./")
     start = f"{folder}/".replace(os.sep, "/").replace("//", "/")
     if not pattern.startswith(start):
         return glob

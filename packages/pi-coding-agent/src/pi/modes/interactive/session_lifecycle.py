@@ -132,10 +132,10 @@ class SessionLifecycle:
 
     def _show_startup_lines(self, opened: OpenedSession) -> None:
         values = opened.port.settings.values
-        if opened.lines and (self._start.verbose or not values.quiet_startup):
+        if opened.lines and (self._start.verbose or values.quiet_startup is not True):
             self._frame.header.add_child(self._introduction(opened.lines))
         if opened.note:
-            self.screen.notify(opened.note, "warning")
+            self.screen.notify(opened.note.removeprefix(_WARNING), "warning")
 
     def _introduction(self, lines: Sequence[str]) -> Block:
         """Return the block of the start-up lines; a notice with ``--verbose``, else dim lines."""
