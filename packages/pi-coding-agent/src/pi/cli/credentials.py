@@ -98,6 +98,11 @@ class Credentials(Record):
         settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
         await migrate_credentials(self.host, settings, self.storage)
 
+    def device_id(self) -> str:
+        """Return the id of this installation."""
+        settings = Settings.of(self.host.agent_dir, Path.cwd(), clock=self.host.clock)
+        return settings.device_id()
+
     def rows(self) -> dict[str, Provider]:
         """All providers by id."""
         return {row.id: row for row in self.models.get_providers()}

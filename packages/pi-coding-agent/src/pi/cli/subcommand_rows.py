@@ -175,7 +175,9 @@ COMMANDS: tuple[SubcommandRow, ...] = (
             switch("--credentials", "check: also print the source"),
             switch("--no-refresh", "check: no network requests"),
             value("--min-expiry", "time", "print: minimum remaining lifetime, e.g. 30s, 5m, 1h"),
-            switch("--key", "login: store an API key instead of logging in"),
+            switch("--api-key", "login: store an API key instead of logging in"),
+            switch("--key", "login: the same as --api-key"),
+            switch("--no-browser", "login: print the address; pi never opens a browser itself"),
         ),
     ),
     SubcommandRow(

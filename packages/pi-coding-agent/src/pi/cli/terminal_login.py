@@ -61,6 +61,7 @@ async def login(
             clock=host.clock,
             configured_key=credentials.keys.get(row.id),
             clients=credentials.clients,
+            device_id=credentials.device_id,
         )
     finally:
         await services.close()

@@ -32,6 +32,8 @@ class LoginSettings(Record):
     """The page where the user consents."""
     authorize_params: dict[str, str] = field(default_factory=dict)
     """Further parameters of that page."""
+    redirect_host: str = "localhost"
+    """How the callback names this machine."""
     redirect_port: int = 0
     """The callback port on this machine; 0 takes any free port."""
     redirect_path: str = "/callback"
@@ -62,6 +64,10 @@ class LoginSettings(Record):
     """Seconds by which a lifetime is shortened when it is stored."""
     subscription: bool = True
     """Whether a login uses a paid plan instead of paying per request."""
+    with_device: bool = False
+    """Whether the login names this installation of pi."""
+    device_id: str = ""
+    """The UUID of this installation, if the login names it."""
     base_url: str = ""
     """The base URL of the provider's models; set from its row."""
     unknown: str = ""
@@ -99,6 +105,21 @@ CLIENTS: dict[str, LoginSettings] = {
         device_token_url="https://auth.openai.com/api/accounts/deviceauth/token",
         device_page="https://auth.openai.com/codex/device",
         device_redirect="https://auth.openai.com/deviceauth/callback",
+    ),
+    "chatgpt": LoginSettings(
+        client_id="dynamic_agent_client",
+        scope="openid profile email offline_access resource.invoke chatgpt.tokens.use.direct",
+        authorize_url="https://auth.openai.com/api/accounts/authorize",
+        authorize_params={"agent_name_hint": "pi", "resource": "https://api.openai.com/v1"},
+        redirect_host="127.0.0.1",
+        redirect_port=1455,
+        redirect_path="/auth/callback",
+        token_url="https://auth.openai.com/api/accounts/oauth/token",
+        token_params={"resource": "https://api.openai.com/v1"},
+        margin=60,
+        with_device=True,
+        unknown="This login was tested with a local server, not with OpenAI itself. An API key"
+        " works as before: pi auth login openai --api-key.",
     ),
     "github_copilot": LoginSettings(
         client_id="Iv1.b507a08c87ecfe98",

@@ -15,6 +15,7 @@ from pi.ai.auth.storage import AuthStorage
 from pi.ai.messages import Json
 from pi.ai.provider import Provider
 from pi.base.clock import Clock
+from pi.base.records import replace
 
 if TYPE_CHECKING:  # entering a key must not load the HTTP client
     from pi.ai.http.client import HttpClient
@@ -30,12 +31,16 @@ async def sign_in(
     clock: Clock,
     configured_key: str | None = None,
     clients: Mapping[str, Json] = NO_CLIENTS,
+    device_id: Callable[[], str] | None = None,
 ) -> OAuthCredential:
     """Log in through the provider's login; the credential is stored when this returns.
 
     The user is shown what is unknown about the login, and at the end who is billed from now on.
+    ``device_id`` returns the UUID of this installation, for logins that name it.
     """
     login, settings = load_login(provider), login_settings(provider, clients)
+    if settings.with_device and device_id is not None:
+        settings = replace(settings, device_id=device_id())
     replaced = await _stored_before(storage, ui, provider)
     if settings.unknown:
         setting = f'"{SETTING}": {{"{provider.id}": …}}'

@@ -99,7 +99,9 @@ async def _login(arguments: Arguments, named: str | None, credentials: Credentia
     from pi.cli.terminal_login import login  # deferred: only the interactive login needs it
 
     provider_name = arguments.text("provider") or named
-    await login(provider_name, credentials, with_key="key" in arguments.options)
+    await login(
+        provider_name, credentials, with_key=bool({"key", "api_key"} & {*arguments.options})
+    )
     return 0
 
 

@@ -247,6 +247,17 @@ class Settings:
         if error is not None:
             raise error
 
+    def device_id(self) -> str:
+        """Return the id of this installation, a UUID that is stored when it is first needed."""
+        from uuid import UUID, uuid4  # lazy: for a login only
+
+        try:
+            return str(UUID(self._user.get("deviceId")))
+        except (ValueError, AttributeError, TypeError):  # the user can write anything
+            id = str(uuid4())
+            self.set({"deviceId": id})
+            return id
+
     def set_for_project(self, changes: Mapping[str, object]) -> None:
         """Store values in the project's file; raises ``PiError`` if it is not trusted."""
         if self._parent is not None and not self._is_nested:

@@ -458,7 +458,10 @@ SETTINGS: tuple[Setting, ...] = (
     *_NETWORK,
 )
 
-WRITTEN_BY_PI = {"lastChangelogVersion": "The last version whose changes were shown."}
+WRITTEN_BY_PI = {
+    "lastChangelogVersion": "The last version whose changes were shown.",
+    "deviceId": "The id of this installation, for the login to ChatGPT.",
+}
 """Values in the file that users need not change."""
 
 WITHOUT_EFFECT = {

@@ -59,16 +59,22 @@ async def browser_login(
     settings: LoginSettings,
     *,
     register: Callable[[str], Awaitable[LoginSettings]] | None = None,
+    returned: Callable[[Mapping[str, str]], LoginSettings] | None = None,
 ) -> Tokens:
     """Send the user to the vendor's page and exchange the code for tokens.
 
     ``register`` gets the redirect URI and returns the settings to use, for servers that register
-    clients.
+    clients. ``returned`` gets the parameters of the browser's answer and returns the settings for
+    the tokens, for servers that register the client on their page.
     """
     pkce = new_pkce()
     issuer = ExpectedIssuer(name=settings.issuer, is_required=settings.issuer_required)
     async with CallbackListener(
-        path=settings.redirect_path, state=pkce.state, port=settings.redirect_port, issuer=issuer
+        path=settings.redirect_path,
+        state=pkce.state,
+        port=settings.redirect_port,
+        issuer=issuer,
+        host=settings.redirect_host,
     ) as listener:
         if register is not None:
             settings = await register(listener.redirect_uri)
@@ -84,6 +90,8 @@ async def browser_login(
         }
         url = page_url(settings.authorize_url, parameters)
         code = await browser_code(ui, listener, url, clock=clock, state=pkce.state, issuer=issuer)
+    if returned is not None:
+        settings = returned(listener.parameters)
     fields = {
         "grant_type": "authorization_code",
         "code": code,
@@ -118,7 +126,7 @@ async def browser_code(
         )
     ui.notify(AuthUrl(url=url, instructions=_IN_BROWSER if listener.listening else _PASTE))
     returned = asyncio.create_task(listener.code(), name="browser")
-    pasted = asyncio.create_task(_pasted(ui, state, issuer), name="paste")
+    pasted = asyncio.create_task(_pasted(ui, listener, state, issuer), name="paste")
     timeout = asyncio.create_task(clock.sleep(LOGIN_SECONDS), name="patience")
     tasks = (returned, pasted, timeout)
     try:
@@ -133,11 +141,14 @@ async def browser_code(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _pasted(ui: LoginUI, state: str | None, issuer: ExpectedIssuer | None) -> str:
+async def _pasted(
+    ui: LoginUI, listener: CallbackListener, state: str | None, issuer: ExpectedIssuer | None
+) -> str:
     while True:
         text = await ui.ask(LoginPrompt(kind="manual_code", message="Address or code:"))
         code, reason = read_pasted(text, state, issuer)
         if code:
+            listener.parameters = _query_of(text)
             return code
         ui.notify(LoginInfo(message=reason))
 
@@ -152,7 +163,7 @@ def read_pasted(
     """
     text, query = text.strip(), {}
     if "code=" in text or "error=" in text:
-        query = dict(parse_qsl((text.partition("?")[2] or text).partition("#")[0]))
+        query = _query_of(text)
         code, received_state = query.get("code", ""), query.get("state", "")
         if "error" in query:
             return "", f"The login was refused: {query.get('error_description', query['error'])}"
@@ -165,3 +176,8 @@ def read_pasted(
     if not code or "://" in code or any(map(str.isspace, code)):
         return "", "There is no code in it. Paste the whole address, or the code that was shown."
     return code, ""
+
+
+def _query_of(text: str) -> dict[str, str]:
+    """Return the parameters of an address, or of its query."""
+    return dict(parse_qsl((text.partition("?")[2] or text).partition("#")[0].strip()))

@@ -69,8 +69,17 @@ class CallbackListener:
     """
 
     def __init__(
-        self, *, path: str, state: str | None, port: int = 0, issuer: ExpectedIssuer | None = None
+        self,
+        *,
+        path: str,
+        state: str | None,
+        port: int = 0,
+        issuer: ExpectedIssuer | None = None,
+        host: str = "localhost",
     ) -> None:
+        self.parameters: Mapping[str, str] = {}
+        """The parameters of the answer, once it has arrived."""
+        self._host = host
         self._path = path
         self._state = state
         self._issuer = issuer or ExpectedIssuer()
@@ -90,7 +99,7 @@ class CallbackListener:
     @property
     def redirect_uri(self) -> str:
         """The redirect URI, known once the listener is entered."""
-        return f"http://localhost:{self._port}{self._path}"
+        return f"http://{self._host}:{self._port}{self._path}"
 
     async def code(self) -> str:
         """Wait for the code; raises ``LoginFailed`` if the user or the vendor refused."""
@@ -185,6 +194,7 @@ class CallbackListener:
             return _page(200, "Not logged in", f"The login was refused: {reason}")
         if not query.get("code"):
             return _page(400, "No code", "The answer holds no code.")
+        self.parameters = query
         self._decide(query["code"])
         return _page(200, "Almost there", "Close this page and go back to pi.")
 

@@ -44,6 +44,7 @@ class Tokens(Record, rename=None):
     access_token: Annotated[str, Meta(min_length=1)]
     refresh_token: str = ""
     id_token: str = ""
+    scope: str = ""
     expires_in: float = 3600.0
     """Seconds; servers that omit it mean about an hour."""
 

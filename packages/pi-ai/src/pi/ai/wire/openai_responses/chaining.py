@@ -113,14 +113,15 @@ class StoredResponses:
 def is_stateful(call: Call, environ: Mapping[str, str]) -> bool:
     """Whether the server stores the responses of this call's conversation.
 
-    Never without a session, nor if caching is off: no later call could continue its response.
+    Never without a session, nor if caching is off: no later call could continue its response. With
+    a login to ChatGPT only if the variable says so: the original sends ``store: false`` then.
     """
     if not call.cached_session:
         return False
     setting = environ.get("PI_OPENAI_STATEFUL", "").strip().lower()
     if setting:
         return setting in ("1", "true", "yes", "on")
-    return urlsplit(call.base_url).hostname == STORING_HOST
+    return call.access.kind != "oauth" and urlsplit(call.base_url).hostname == STORING_HOST
 
 
 def stored_responses(services: Services) -> StoredResponses:

@@ -333,6 +333,7 @@ class Accounts:
                 http=services.http,
                 clock=self._core.machine.clock,
                 clients=with_host_overrides(values.oauth_clients, environ),
+                device_id=self._core.workspace.settings.device_id,
             )
         finally:
             await services.close()
