@@ -209,3 +209,13 @@ def test_the_recommended_set_works_without_optional_libraries(plain: Journey) ->
     plain.model.calls("read", path="a.pdf")
     plain.pi("-p", "--approve", "read it")
     assert "Herons wade" in plain.model.results_of()[0]
+
+
+def test_a_command_in_a_terminal_names_the_library_that_draws_it(journey: Journey) -> None:
+    journey.program = str(install_pi(journey.folder / "environment", "venv"))
+    journey.home.use_settings(bash={"extended": True})
+    journey.model.calls("bash", command="touch run", pty=True)
+    with journey.terminal(columns=200) as user:
+        user.submits("go")
+        user.sees("All is well.", "Nothing was run: pty needs pyghostty", "pip install")
+    assert not (journey.home.cwd / "run").exists()
