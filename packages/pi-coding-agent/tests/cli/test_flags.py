@@ -14,7 +14,7 @@ COMPAT = """\
 """
 
 
-OURS = ["--allow-custom-model", "--batteries", "--config", "--screen-reader"]
+OURS = ["--allow-custom-model", "--batteries", "--config", "--headless", "--screen-reader"]
 """Options that the original does not have; docs/compatibility.md lists them."""
 
 

@@ -299,6 +299,7 @@ class TaskRunner:
     def _options_of(self, task: BatchTask, cwd: Path, meter: _CallMeter) -> AgentSessionOptions:
         options = AgentSessionOptions(**self._settings.options)
         options["cwd"] = cwd
+        options.setdefault("headless", True)
         options["extensions"] = (*(options.get("extensions") or ()), meter.extension)
         if options.get("trust") is None:
             options["trust"] = self._is_trusted(task)

@@ -90,6 +90,7 @@ async def _run(
         reads_log=choice.reads_stored,
         session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
+        headless=mode in ("print", "json") or "headless" in arguments.options,
         mode=_EXTENSION_MODES.get(mode, "print"),
         last_resort=partial(_embedded_model, host)
         if mode == "print" and needs_session and _is_on_terminal()

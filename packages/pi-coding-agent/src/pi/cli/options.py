@@ -86,6 +86,11 @@ _MODE = (
         "--print", "print the answer to one prompt and exit", "-p", group=MODE, alias="--prompt"
     ),
     value("--mode", "mode", "output format", group=MODE, values=MODES),
+    switch(
+        "--headless",
+        "RPC and ACP: tell the model that no user can answer, as in print mode",
+        group=MODE,
+    ),
     value("--tui-mode", "mode", "screen mode", group=MODE, values=TUI_MODES),
     switch("--screen-reader", "write plain lines without redrawing", group=MODE),
     switch("--verbose", "print what was loaded to standard error", group=MODE),

@@ -29,7 +29,7 @@ _BATCH_SESSION = frozenset(
 )
 """Options of a session that every task of a batch gets."""
 _ACP_SESSION = frozenset(
-    {"--session-dir", "--no-session", "--approve", "--no-approve", "--offline"}
+    {"--headless", "--session-dir", "--no-session", "--approve", "--no-approve", "--offline"}
 )
 """Options of ``pi acp`` besides those for models, tools and resources."""
 _TARGET = (

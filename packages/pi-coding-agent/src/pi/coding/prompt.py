@@ -17,6 +17,15 @@ commands and answer questions about the project in the current folder. The user 
 do and may interrupt you at any time.
 The session began on {date}."""
 
+HEADLESS_PREAMBLE = """\
+You are pi, a coding agent. You read and change files, run commands and answer questions about the \
+project in the current folder. Nobody watches and nobody can answer: where something is open, \
+decide it yourself and say what you decided. The work is finished when everything that was asked \
+is done and you have checked it by running it; do not stop before, and say plainly what you could \
+not do.
+The session began on {date}."""
+"""The preamble when no user can answer: in print and JSON mode and in batches."""
+
 RULES = (
     "Find out how things are before you change them, and check what you did: run it.",
     "Keep to what was asked. Mention it when you notice something else.",
@@ -46,6 +55,8 @@ class PromptParts(Record):
     cwd: str
     date: str
     """Start date of the session, so that the prompt never changes."""
+    headless: bool = False
+    """Whether no user can answer."""
     docs: str
     """The folder of pi's documentation; empty if it is not installed."""
     tools: tuple[ToolNote, ...] = ()
@@ -79,8 +90,9 @@ def _make_sections(parts: PromptParts) -> dict[str, str]:
     listed = [f"- {tool.name}: {tool.snippet}" for tool in parts.tools if tool.snippet]
     advice = [line for tool in parts.tools for line in tool.guidelines]
     rules = dict.fromkeys((*advice, *parts.guidelines, *RULES))  # without duplicates
+    preamble = HEADLESS_PREAMBLE if parts.headless else PREAMBLE
     return {
-        "preamble": PREAMBLE.format(date=parts.date),
+        "preamble": preamble.format(date=parts.date),
         "tools": _tag("tools", "\n".join(listed) or "(none)"),
         "rules": _tag("rules", "\n".join(f"- {rule}" for rule in rules)),
         "docs": _tag("docs", DOCS.format(docs=parts.docs)) if parts.docs else "",

@@ -94,6 +94,7 @@ class AcpSessions:
         overrides = SessionOverrides(
             session_dir=session_dir_from_environ(self._machine, request.cwd, self._session_dir),
             persistent=self._persistent,
+            headless="headless" in self._arguments.options,
             policies=request.policies,
             stays_if_gone=True,
         )

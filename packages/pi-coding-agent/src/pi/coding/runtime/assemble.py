@@ -221,6 +221,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         models=lambda: session.models,
         command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
+        headless=bootstrap.overrides.headless,
     )
     compaction = CompactionControl(core, compactor, prompts, live_compaction)
     idle_compaction = IdleCompaction(compactor, live_compaction, busy=core.has_background_work)
@@ -283,6 +284,7 @@ async def _open_nested(bootstrap: Bootstrap, core: LiveSession, spec: SubSession
         tools=spec.custom_tools,
         policies=spec.policies,
         whole_prompt=_join(spec.system, spec.append_system) if spec.system is not None else None,
+        headless=bootstrap.overrides.headless,
         open_log=partial(_nested_log, file, core.log.file),
         session_dir=None if file is None else file.parent,
         persistent=file is not None,

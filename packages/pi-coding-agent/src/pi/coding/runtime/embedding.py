@@ -79,6 +79,8 @@ class AgentSessionOptions(TypedDict, total=False):
     """The session to continue; closed together with the returned session."""
     system_prompt: str | None
     """The whole prompt: context files, skills and directory are not added."""
+    headless: bool | None
+    """Whether no user can answer: pi's own prompt then asks the model to decide and to finish."""
     append_system_prompt: str | None
     """Added to the default prompt."""
     skills: Sequence[Skill | Path] | None
@@ -311,6 +313,7 @@ def _overrides(
         settings=options.get("settings"),
         tools=custom,
         whole_prompt=options.get("system_prompt"),
+        headless=bool(options.get("headless")),
         session_dir=session_dir_from_environ(machine, cwd),
         ask_trust=(lambda folder, gated: trust(folder)) if callable(trust) else None,
     )

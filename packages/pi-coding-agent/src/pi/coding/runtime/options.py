@@ -128,6 +128,8 @@ class SessionOverrides(Record):
     """In addition to those of pi and of extensions."""
     whole_prompt: str | None = None
     """Replaces the system prompt; nothing is added."""
+    headless: bool = False
+    """Whether no user can answer; the system prompt says so."""
     open_log: OpenLog = new_session
     reads_log: bool = False
     """Whether ``open_log`` reads a stored session; then it is called in a thread."""

@@ -105,6 +105,7 @@ class PromptRunner:
         models: Callable[[], ModelSelection],
         command_output: CommandOutput,
         whole_prompt: str | None = None,
+        headless: bool = False,
     ) -> None:
         self.gate = PromptGate()
         """Holds back prompts of users, not those of extensions."""
@@ -119,6 +120,7 @@ class PromptRunner:
         self._command_output = command_output
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
+        self._headless = headless
         self.handed_off: HandedOff | None = None
         """The last hand-off."""
 
@@ -471,6 +473,7 @@ class PromptRunner:
         return PromptParts(
             cwd=str(core.workspace.cwd),
             date=core.log.header.timestamp[:10],
+            headless=self._headless,
             docs=str(core.machine.docs) if core.machine.docs.is_dir() else "",
             tools=core.toolbox.notes(),
             files=resources.prompt_files,
