@@ -374,11 +374,15 @@ def deferred_section(servers: Iterable[McpServer]) -> str:
     return f"<mcp_servers>\n{text}\n</mcp_servers>" if lines else ""
 
 
+_END_TAG = re.compile(r"(?<!\\)</(?=[A-Za-z_])")
+
+
 def instructions_section(servers: list[McpServer]) -> str:
     """What the servers say about their use, for the system prompt; empty if they say nothing."""
     blocks = []
     for server in servers:
-        text = server.offer.current.instructions.strip()
+        # They stand in a section of the prompt, and must not end it.
+        text = _END_TAG.sub(r"\\\g<0>", server.offer.current.instructions.strip())
         if len(text.encode()) > MAX_INSTRUCTIONS:
             text = f"{text.encode()[:MAX_INSTRUCTIONS].decode(errors='ignore')}…"
         if text:
