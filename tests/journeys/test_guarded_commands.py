@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ READS = (
     *("xargs -a names cat", "jq -n 'import \"./keys\" as $k; $k'"),
     *('awk \'BEGIN{ARGV[1]="." "env";ARGC=2}1\'', "cat /proc/*/cwd/.env"),
     *("x=../../.env; cat sub/deep/$x", "env -C sub cat key", "cat links/*", "head links/l??k"),
+    *("unzip -p keys.zip", "zcat keys.zip", "cat x; unzip -p sub/../keys.zip"),
 )
 
 
@@ -54,6 +57,8 @@ def test_no_command_shows_a_denied_file_that_it_does_not_name(journey: Journey) 
     journey.home.write_work("open.txt", "KEY is open\n")
     journey.home.write_work("names", ".env\n")
     journey.home.write_work("names0", ".env\0")
+    with zipfile.ZipFile(folder / "keys.zip", "w") as archive:
+        archive.writestr("x/.env", SECRET)
     (folder / "links").mkdir()
     (folder / "links/link").symlink_to("../.env")
     git(folder, "init", "-q")
@@ -238,6 +243,10 @@ def test_no_command_shows_credentials_that_it_names_indirectly(journey: Journey)
     key = journey.home.path / ".ssh/id_rsa"
     key.parent.mkdir()
     key.write_text(f"{SECRET}\n")
+    with zipfile.ZipFile(journey.home.cwd / "keys.zip", "w") as archive:
+        archive.writestr("x/.env", SECRET)
+    with tarfile.open(journey.home.cwd / "keys.tar.gz", "w:gz") as tar:
+        tar.add(journey.home.cwd / ".env", "x/.env")
     other = journey.home.cwd / "other"
     other.mkdir()
     (other / ".env").write_text(f"{SECRET}\n")
@@ -267,6 +276,13 @@ def test_no_command_shows_credentials_that_it_names_indirectly(journey: Journey)
         *("git add -f .env && git diff --cached", "git add . ; git diff --cached"),
         *("git commit --allow-empty -F .env", "git tag -F .env t1; git tag -n"),
         "git hash-object -w --stdin-paths < names",
+        *(
+            "tar xOf keys.tar.gz",
+            "unzip -p keys.zip",
+            "zcat keys.zip",
+            "tar -xOf keys.tar.gz x/.env",
+        ),
+        *("bsdtar -xOfkeys.zip", "tar xzO < keys.tar.gz", "unzip -d /tmp keys.zip 'x/*'"),
     )
     for kind in ("AUTHOR", "COMMITTER"):
         journey.environ[f"GIT_{kind}_NAME"] = journey.environ[f"GIT_{kind}_EMAIL"] = "a"
@@ -287,12 +303,17 @@ def test_commands_that_show_no_credentials_are_not_refused(journey: Journey) -> 
     journey.home.write_work(".env", f"KEY={SECRET}\n")
     journey.home.write_work(".gitignore", ".env\n")
     journey.home.write_work("src/a.py", "KEY = 1\n")
+    with zipfile.ZipFile(journey.home.cwd / "open.zip", "w") as archive:
+        archive.writestr("a.py", "x")
+    with tarfile.open(journey.home.cwd / "open.tar", "w") as tar:
+        tar.add(journey.home.cwd / "src", "src")
     git(journey.home.cwd, "init", "-q")
     journey.home.use_settings(permissions={"mode": "off"}, files={"sensitive": "ask"})
     commands = (
         *("git add -A && git diff --cached", "x=src/a.py; cat $x", "cat ${x:-src/a.py}"),
         *("d=src; cat $d/a.py", "for f in src/*.py; do cat $f; done", "cp src/a.py b.py; cat b.py"),
         *("mv b.py c.py && cat c.py", "cd src && cat a.py", "git grep KEY", "git status; git diff"),
+        *("unzip -l open.zip; unzip -p open.zip", "tar tf open.tar && tar xOf open.tar"),
         *("(cd; ls) > /dev/null", "mv src lib && cat lib/a.py", "ln -s lib l && cat l/a.py"),
     )
     results = run(journey, commands)

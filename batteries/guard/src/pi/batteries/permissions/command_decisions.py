@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from pi.batteries.permissions import commands
+from pi.batteries.permissions.archives import shown_members
 from pi.batteries.permissions.dangers import danger
 from pi.batteries.permissions.grants import rules_for
 from pi.batteries.permissions.paths import (
@@ -347,6 +348,10 @@ class CommandDecision:
         for part in self._line.parts:
             if rules and (rule := rule_of_unnamed_files(part, bases, rules, self._base_folders)):
                 return rule
+            for member in shown_members(part, bases, self._base_folders) if rules else ():
+                for rule in rules:
+                    if rule_matches(rule, member, self._base_folders):
+                        return rule
         return None
 
     def _may_be(

@@ -12,6 +12,7 @@ from glob import has_magic, iglob
 from itertools import islice
 from pathlib import Path
 
+from pi.batteries.permissions.archives import shown_members
 from pi.batteries.permissions.commands import INTERPRETERS, base_name, parsed
 from pi.batteries.permissions.expansions import KnownValues, transforms
 from pi.batteries.permissions.git_contents import (
@@ -51,6 +52,8 @@ _RECURSIVE = {
     "fd": r"-x|-X|--exec.*",
 }
 """Programs that read whole folders, with the option for it."""
+_UNPACKING = re.compile(r"-?(?!-)[^cruA]*[xt][^cruA]*|--extract|--get|--list")
+"""The first argument with which ``tar`` reads an archive, not files."""
 _MAKES_FILES = frozenset({"git", "tar", "bsdtar", "unzip", "7z", "hg", "svn"})
 """Programs that make files with names that only they know."""
 _GIVES_NAMES = frozenset({"mv", "ln", "link"})
@@ -167,8 +170,8 @@ class _Search:
         arguments = part.arguments
         if program == "git" and not self._in_git(part):
             return
-        if program in _GIVES_NAMES and self.has_several:
-            self._in_folders(arguments)
+        self._in_moved_folders(program, arguments)
+        self._in_archives(part)
         reads_folders = self._is_recursive(program, arguments) or names_files_at_run_time(part)
         follows = follows_links(program, [word.literal or word.raw for word in arguments])
         if reads_folders or follows:
@@ -251,8 +254,15 @@ class _Search:
         elif pattern.count("*") > 1:
             self.below(())  # ``$a$b``
 
-    def _in_folders(self, arguments: Sequence[CommandWord]) -> None:
+    def _in_archives(self, part: CommandPart) -> None:
+        for path in shown_members(part, self._bases, self._base_folders):
+            if is_sensitive(path.member):
+                self.paths.setdefault(f"{path.lexical}:{path.member}")
+
+    def _in_moved_folders(self, program: str, arguments: Sequence[CommandWord]) -> None:
         """Add the files in folders that the line moves or links: they get other names."""
+        if program not in _GIVES_NAMES or not self.has_several:
+            return
         for word in arguments:
             text = word.text or ""
             if text and any(
@@ -321,7 +331,7 @@ class _Search:
         if program == "rg":
             return shows_hidden(texts, Path(".env"))
         option = _RECURSIVE.get(program)
-        if option is None:
+        if option is None or (program == "tar" and _UNPACKING.fullmatch(texts[0] if texts else "")):
             return False
         return any(re.fullmatch(option, word.text or "") for word in arguments)
 

@@ -270,7 +270,8 @@ def _listed(paths: Iterable[str]) -> str:
 
 
 def _exists(path: str) -> bool:
-    return not path.startswith("/") or Path(path).exists()
+    # A member of an archive stands behind a colon.
+    return not path.startswith("/") or Path(path).exists() or Path(path.rpartition(":")[0]).exists()
 
 
 def _texts(value: Any) -> Iterator[str]:
