@@ -28,7 +28,19 @@ from tests.files import put
 DEEPER = """
 npm run, npm exec, pnpm run, pnpm exec, yarn run, bun run, uv run, uv pip, uv tool, poetry run,
 pipenv run, pdm run, hatch run, bundle exec, conda run, docker compose, gh pr, gh issue, gh run,
-go tool, git stash, git remote, git worktree, git submodule
+go tool, git stash, git remote, git worktree, git submodule, npm config, npm cache, npm token,
+npm access, npm owner, npm team, npm org, npm dist-tag, npm profile, pnpm config, pnpm store,
+yarn config, yarn cache, yarn workspace, bun pm, uv cache, uv python, uv self, pip config,
+pip cache, pip3 config, pip3 cache, poetry config, poetry env, poetry cache, poetry self,
+poetry source, pipenv config, pdm env, hatch cache, bundle config, conda env, conda config,
+docker image, docker container, docker volume, docker network, docker system, docker builder,
+docker buildx, docker context, docker secret, podman plugin, kubectl config, kubectl rollout,
+kubectl set, kubectl create, kubectl auth, kubectl certificate, gh repo, gh auth, gh release,
+gh workflow, gh secret, gh variable, gh gist, gh label, gh cache, gh alias, gh extension,
+gh ruleset, gh project, gh ssh-key, gh gpg-key, gh codespace, gh config, gh org, gh search, go mod,
+go work, git bisect, git notes, git reflog, git bundle, git lfs, helm repo,
+helm plugin, helm registry, brew services, brew bundle, terraform state, terraform workspace,
+terraform providers, rustup toolchain, rustup target, rustup component, rustup override, rustup self
 """
 
 

@@ -19,6 +19,10 @@ runuser screen script setarch setpriv socat ssh-agent start-stop-daemon strace s
 systemd-run tmux torsocks unbuffer unshare valgrind vi view vim vimdiff watch xvfb-run
 """
 RUNNING = """
+awk
+awk -F:
+sed -n
+echo a | xargs awk
 fd -x rm
 fd -X rm
 fd --exec rm
@@ -137,6 +141,12 @@ git maintenance run
 git credential fill
 """
 KNOWN = """
+git config -l
+git config --list
+git config list
+git config get a.b
+git config --get-all a.b
+git config --get-regexp a
 python -u a.py
 python -B a.py
 python -E a.py
