@@ -385,7 +385,8 @@ async def test_useless_results_are_elided_everywhere_after_a_long_idle_time(
 
 
 @pytest.mark.parametrize(
-    ("name", "window"), [("elide_worthless", 100_000), ("prune_tool_outputs", SMALL.context_window)]
+    ("name", "window"),
+    [("may_have_worthless", 100_000), ("prune_tool_outputs", SMALL.context_window)],
 )
 async def test_output_of_a_long_conversation_is_searched_outside_of_the_event_loop(
     name: str, window: int, monkeypatch: pytest.MonkeyPatch

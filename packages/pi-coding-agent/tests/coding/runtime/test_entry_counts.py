@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi.ai.messages import UserMessage
-from pi.coding.runtime.session.info import EntryCounts
+from pi.coding.session.counts import EntryCounts
 from pi.coding.session.entries import SessionInfo
 from pi.coding.session.opening import new_session
 from pi.testing import call, says
@@ -16,7 +15,7 @@ def test_later_entries_are_counted_on_every_branch_and_read_once(tmp_path: Path)
     counts = EntryCounts(log)
     append_all(log, user("1"))
     counts.update()
-    first = counts.messages.total()
+    first = sum(counts.totals.messages.values())
     start = log.leaf_id
     append_all(log, user("2"), SessionInfo(name="talk"))
     log.move_to(start)
@@ -26,7 +25,7 @@ def test_later_entries_are_counted_on_every_branch_and_read_once(tmp_path: Path)
     log.at = reads.append  # type: ignore[assignment, method-assign]
     counts.update()
 
-    assert (first, counts.messages) == (1, {UserMessage: 3})
+    assert (first, counts.totals.messages) == (1, {"user": 3})
     assert reads == [], "what was counted is not read again"
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pi.coding.session.entries import Entry, Label, ModelChange, SessionInfo
-from pi.coding.session.log import Annotations, Bookmark
+from pi.coding.session.entries import Bookmark, Entry, Label, ModelChange, SessionInfo
+from pi.coding.session.log import Annotations
 
 
 def read(*entries: Entry) -> Annotations:

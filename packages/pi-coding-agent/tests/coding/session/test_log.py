@@ -10,6 +10,7 @@ from hypothesis import given
 from pi.ai.messages import SystemMessage
 from pi.coding.session.entries import (
     BashExecution,
+    Bookmark,
     Compaction,
     Custom,
     CustomMessage,
@@ -23,7 +24,7 @@ from pi.coding.session.entries import (
     UnknownEntry,
 )
 from pi.coding.session.errors import EntryNotFound
-from pi.coding.session.log import Bookmark, is_worth_keeping
+from pi.coding.session.log import is_worth_keeping
 from pi.coding.session.opening import new_session, open_session
 from tests.coding.session.random_sessions import Step, play, stories
 from tests.coding.session.sessions import answer, append_all, ids, make_location, on_disk, user

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi.coding.session.entry_tree import EntryTree
 from pi.coding.session.errors import EntryNotFound
-from pi.coding.session.log import EntryTree
 from pi.coding.session.reading import Outline
 
 links = st.lists(

@@ -25,15 +25,16 @@ from pi.ai.models.model import PromptCache
 from pi.base.records import replace
 from pi.base.tasks import off_loop
 from pi.coding.compaction.measuring import (
+    context_items,
     latest_answer,
+    may_have_worthless,
     measure_sizes,
-    measured_off_loop,
     tokens_in_use,
 )
 from pi.coding.compaction.options import CompactionOptions
 from pi.coding.compaction.pruning import elide_worthless, prune_tool_outputs
 from pi.coding.compaction.request import CompactionRequest, CompactionSession
-from pi.coding.session.context import message_of
+from pi.coding.session.context import context_path, message_of
 from pi.coding.session.conversation import SessionConversation
 from pi.coding.session.entries import ContextEdit, CustomMessageEntry
 
@@ -199,7 +200,7 @@ class CompactionPolicy(Policy):
 
     async def _items(self) -> tuple[CompactionItem, ...]:
         """Return the branch, starting at the first entry that the previous compaction kept."""
-        return (await measured_off_loop(self._session.conversation())).items
+        return await context_items(self._session.conversation())
 
     async def _decide_settled(self, boundary: Boundary, options: CompactionOptions) -> Next:
         answer = boundary.answer
@@ -307,6 +308,10 @@ class CompactionPolicy(Policy):
 
     async def _elide_stale(self, decision: Next) -> Next:
         """Elide all useless results after a long pause: the provider's cache has expired anyway."""
+        log = self._session.conversation().log
+        positions = context_path(log).visible
+        if not await off_loop(partial(may_have_worthless, log, positions), len(positions)):
+            return decision
         items = await self._items()
         pruning = await off_loop(partial(elide_worthless, items, cache_is_cold=True), len(items))
         return replace(decision, entries=(*decision.entries, *pruning.edits))

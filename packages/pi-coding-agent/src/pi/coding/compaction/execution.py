@@ -331,9 +331,8 @@ class CompactionRun:
     def _refuse_if_stale(self) -> None:
         """Raise ``CompactionFailed`` if the user has left the branch meanwhile."""
         log = self._session.conversation().log
-        path = log.tree.path(log.leaf)
         if log is not self._conversation.log or (
-            self._leaf is not None and log.tree.place(self._leaf) not in path
+            self._leaf is not None and log.tree.place(self._leaf) not in log.tree.upwards(log.leaf)
         ):
             raise CompactionFailed("aborted", "The conversation has moved to another branch.")
 

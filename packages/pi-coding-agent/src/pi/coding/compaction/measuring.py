@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from typing import overload
 
 from msgspec import UNSET
 
@@ -26,12 +27,12 @@ from pi.ai.transcript import checkpoint
 from pi.base.records import Record, replace
 from pi.base.tasks import LARGE, off_loop
 from pi.coding.session.context import (
+    ContextPath,
     Edits,
+    context_path,
     convert_to_llm,
     edited,
     edits_on,
-    first_kept,
-    latest_compaction,
     message_as_edited,
     message_of,
 )
@@ -57,8 +58,8 @@ class Measured(Record):
 
     items: tuple[CompactionItem, ...]
     """Starts at the first entry that the previous compaction kept."""
-    covered: tuple[CompactionItem, ...]
-    """The items before ``items``, which the previous compaction covers."""
+    covered: Sequence[CompactionItem]
+    """The items before ``items``, which the previous compaction covers; read at first access."""
     tokens: int
     previous: Compaction | None
     instructions: SystemMessage | None
@@ -164,9 +165,8 @@ def _saved_tokens(log: SessionLog, position: int, edits: Edits) -> int:
     """Return the tokens that later ``edits`` take off the count of the response at ``position``."""
     if not edits:
         return 0
-    path = log.tree.path(position)
-    edits_then, outlines = edits_on(log, path), log.tree.outlines
-    visible = path[first_kept(log, path) :]
+    visible = context_path(log, position).visible
+    edits_then, outlines = edits_on(log, visible), log.tree.outlines
     entries = [
         log.at(visible_position)
         for visible_position in visible
@@ -193,40 +193,74 @@ def measured(
     without: str = "",
     messages: Sequence[SessionMessage] | None = None,
 ) -> Measured:
-    """Return the current branch as input of a compaction; reads the whole branch.
+    """Return the current branch as input of a compaction.
 
     ``without`` is the id of an entry to leave out. ``messages`` are those of the conversation, if
     known.
     """
     messages = conversation.messages() if messages is None else messages
     log = conversation.log
-    path = log.tree.path(log.leaf)
-    items = branch_items(log, path, without=without)
-    start, (_, previous) = first_kept(log, path), latest_compaction(log, path)
+    path = context_path(log)
+    covered = _CoveredItems(log, path, without)
     tokens = tokens_in_use(conversation, without=without, messages=messages)
     estimated = estimated_tokens(convert_to_llm(messages))
-    archived_from, summary = _find_archive(log, path, previous)
+    archived, summary = _archive(log, covered, path.compaction)
     return Measured(
-        items=tuple(items[start:]),
-        covered=tuple(items[:start]),
+        items=tuple(branch_items(log, path.visible, without=without)),
+        covered=covered,
         tokens=tokens,
-        previous=previous,
+        previous=path.compaction,
         instructions=checkpoint(_instructions(messages)),
         ratio=tokens / estimated if estimated and tokens else 1.0,
-        archived=() if archived_from is None else tuple(items[archived_from:start]),
+        archived=archived,
         archived_summary=summary,
     )
 
 
-def _find_archive(
-    log: SessionLog, path: Sequence[int], latest: Compaction | None
-) -> tuple[int | None, str]:
-    """Return the index in ``path`` from which there is no text summary, and the summary before.
+class _CoveredItems(Sequence[CompactionItem]):
+    """The items of a branch before its context. They are many, and seldom needed."""
 
-    The index is ``None`` if the latest compaction is a text summary itself.
+    def __init__(self, log: SessionLog, path: ContextPath, without: str) -> None:
+        self._log = log
+        self._without = without
+        first = next(iter(path.visible), None)
+        self._leaf = log.leaf if first is None else first
+        self._is_empty = path.compaction is None or first is None
+
+    @cached_property
+    def positions(self) -> list[int]:
+        """The positions of the items, from the root on."""
+        return [] if self._is_empty else self._log.tree.path(self._leaf)[:-1]
+
+    @cached_property
+    def _items(self) -> list[CompactionItem]:
+        edited_later = {**edits_on(self._log, self._log.tree.path(self._log.leaf))}
+        edits = {**edited_later, self._without: None}
+        return [_item(self._log.at(position), edits) for position in self.positions]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, index: int) -> CompactionItem: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[CompactionItem]: ...
+
+    def __getitem__(self, index: int | slice) -> CompactionItem | Sequence[CompactionItem]:
+        return self._items[index]
+
+
+def _archive(
+    log: SessionLog, covered: _CoveredItems, latest: Compaction | None
+) -> tuple[tuple[CompactionItem, ...], str]:
+    """Return the covered items without a text summary, and the summary before them.
+
+    None if the latest compaction is a text summary itself.
     """
     if latest is None or not _has_pictures(latest):
-        return None, ""
+        return (), ""
+    path = covered.positions
     outlines = log.tree.outlines
     for index in range(len(path) - 1, -1, -1):
         if outlines[path[index]].type != "compaction":
@@ -234,8 +268,8 @@ def _find_archive(
         entry = log.at(path[index])
         if isinstance(entry, Compaction) and not _has_pictures(entry):
             ids = (n for n in range(index) if outlines[path[n]].id == entry.first_kept_id)
-            return next(ids, index), entry.summary
-    return 0, ""
+            return tuple(covered[next(ids, index) :]), entry.summary
+    return tuple(covered), ""
 
 
 def _has_pictures(entry: Compaction) -> bool:
@@ -243,12 +277,47 @@ def _has_pictures(entry: Compaction) -> bool:
     return any(isinstance(block, Image) for block in content)
 
 
+async def context_items(conversation: SessionConversation) -> tuple[CompactionItem, ...]:
+    """Return the entries of the context: from the first that the previous compaction kept."""
+    await conversation.prepare()
+    conversation.messages()
+    log, decoded = conversation.log, conversation.decoded
+
+    def make() -> tuple[CompactionItem, ...]:
+        return tuple(branch_items(log, context_path(log).visible, decoded=decoded))
+
+    return await off_loop(make, len(log.tree) - log.tree.first)
+
+
 def branch_items(
-    log: SessionLog, path: Sequence[int], *, without: str = ""
+    log: SessionLog,
+    path: Sequence[int],
+    *,
+    without: str = "",
+    decoded: Mapping[int, SessionMessage] | None = None,
 ) -> list[CompactionItem]:
-    """Return every entry of ``path`` as the model would see it, except ``without``."""
+    """Return every entry of ``path`` as the model would see it, except ``without``.
+
+    ``decoded`` are the messages of entries that were decoded already.
+    """
     edits = {**edits_on(log, path), without: None}
-    return [_item(log.at(position), edits) for position in path]
+    known = {} if decoded is None else decoded
+    return [_item_at(log, position, edits, known.get(position)) for position in path]
+
+
+def _item_at(
+    log: SessionLog, position: int, edits: Edits, known: SessionMessage | None
+) -> CompactionItem:
+    if isinstance(known, UserMessage | AssistantMessage | ToolResultMessage):
+        id = log.tree.outlines[position].id
+        if id not in edits:
+            converted = _convert(known)
+            item = CompactionItem(
+                id=id, role=_role(known), message=converted[0] if converted else None
+            )
+            is_useless = isinstance(known, ToolResultMessage) and known.useless is True
+            return replace(item, useless=True) if is_useless else item
+    return _item(log.at(position), edits)
 
 
 def _item(entry: Entry, edits: Edits) -> CompactionItem:
@@ -268,6 +337,21 @@ def _item(entry: Entry, edits: Edits) -> CompactionItem:
             return replace(item, useless=True)
         case _:
             return item
+
+
+def may_have_worthless(log: SessionLog, positions: Sequence[int]) -> bool:
+    """Whether some results may be useless or superseded; decodes nothing.
+
+    A result can be superseded if a file was read twice.
+    """
+    reads = 0
+    for position in positions:
+        line = log.line(position)
+        if b'"useless"' in line:
+            return True
+        if b'"toolCall"' in line:
+            reads += line.count(b'"read"')
+    return reads > 1
 
 
 def _role(message: SessionMessage | None) -> Role:
@@ -309,9 +393,9 @@ def latest_answer(log: SessionLog) -> str | None:
 
 def shown_ids(log: SessionLog) -> set[str]:
     """Return the ids of the entries that the model sees, edited ones included."""
-    path = log.tree.path(log.leaf)
+    path = context_path(log).visible
     edits = edits_on(log, path)
-    ids = [log.tree.outlines[position].id for position in path[first_kept(log, path) :]]
+    ids = [log.tree.outlines[position].id for position in path]
     return {id for id in ids if edits.get(id, "") is not None}
 
 

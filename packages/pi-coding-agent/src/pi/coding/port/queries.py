@@ -113,6 +113,15 @@ class InfoPort(Protocol):
         """Return the newest ``most`` user messages of all branches, or all, in file order."""
         ...
 
+    @property
+    def has_unread_history(self) -> bool:
+        """Whether a part of the session file has not been read yet."""
+        ...
+
+    async def read_history(self) -> None:
+        """Read all of the session in a thread: what lists its entries then does not block."""
+        ...
+
     def last_answer(self) -> str | None:
         """Return the text of the newest answer, or ``None``."""
         ...

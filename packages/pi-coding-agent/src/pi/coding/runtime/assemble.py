@@ -79,7 +79,7 @@ async def assemble(
         bootstrap.bind(core)
         session = build_session(bootstrap, core)
         bootstrap.hosting.bind(core, session)
-        if core.log.tree.outlines:
+        if core.log.tree.outlines and bootstrap.overrides.shows_session:
             await session.info.prepare()
         if options.name is not None:
             await session.info.rename(options.name)

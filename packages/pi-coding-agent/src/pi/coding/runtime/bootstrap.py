@@ -230,7 +230,8 @@ class Bootstrap:
     async def _open_log(self, location: SessionLocation) -> SessionLog:
         if not self.overrides.reads_log:
             return self.overrides.open_log(location)
-        return await opened_in_thread(self.overrides.open_log, location)
+        is_shown = self.overrides.shows_session
+        return await opened_in_thread(self.overrides.open_log, location, count=is_shown)
 
     def session_location(self, cwd: Path) -> SessionLocation:
         """Return where the sessions of a directory are stored."""

@@ -153,3 +153,8 @@ class SessionOverrides(Record):
     """The user interface before a mode is attached: for the trust question."""
     on_stall: OnStall | None = None
     """Called in the watching thread when an extension blocks the event loop."""
+
+    @property
+    def shows_session(self) -> bool:
+        """Whether a client may ask for counts and totals of the session at any time."""
+        return self.mode not in ("print", "json")

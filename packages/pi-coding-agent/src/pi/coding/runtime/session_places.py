@@ -68,6 +68,7 @@ def location_for(
         stamps=IdFactory(machine.clock, machine.random_bytes),
         blobs=BlobStore(machine.agent_dir / "blobs"),
         externalize_images=options.externalize_images,
+        indexes=machine.agent_dir / "cache" / "session-indexes",
     )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -91,13 +91,19 @@ def build_session_context(log: SessionLog) -> SessionContext:
     )
 
 
-def shown_messages(log: SessionLog, leaf: int | EllipsisType | None = ...) -> list[SessionMessage]:
+def shown_messages(
+    log: SessionLog,
+    leaf: int | EllipsisType | None = ...,
+    *,
+    decoded: dict[int, SessionMessage] | None = None,
+) -> list[SessionMessage]:
     """Return the latest compaction of the path, the messages it kept and all later ones, edited.
 
-    ``leaf`` is the end of the path; without it, the leaf of the log.
+    ``leaf`` is the end of the path; without it, the leaf of the log. The messages of entries,
+    before their edits, are added to ``decoded`` by position.
     """
     with _gc_disabled():
-        return _visible_messages(log, log.tree.path(log.leaf if leaf is ... else leaf))
+        return _visible_messages(log, context_path(log, leaf), {} if decoded is None else decoded)
 
 
 def messages_json(log: SessionLog) -> list[Any]:
@@ -108,7 +114,7 @@ def messages_json(log: SessionLog) -> list[Any]:
     with _gc_disabled():
         return [
             message if position is None else _stored_message(log, position, message)
-            for message, position in _located_messages(log, log.tree.path(log.leaf))
+            for message, position in _located_messages(log, context_path(log), {})
         ]
 
 
@@ -180,10 +186,19 @@ def chosen_thinking_level(log: SessionLog) -> str | None:
 
     Files of other programs and old versions have none: the level of the settings is used then.
     """
-    for entry in _latest_entries(log, "thinking_level_change"):
-        if isinstance(entry, ThinkingLevelChange):
-            return entry.thinking_level
-    return None
+    return None if log.leaf is None else thinking_level_at(log, log.leaf)
+
+
+def thinking_level_at(log: SessionLog, last: int) -> str | None:
+    """Return the last thinking level up to an entry; ``None`` if there is none."""
+    outlines, position = log.tree.outlines, last
+    for position in log.tree.upwards_in_memory(last):
+        if outlines[position].type == "thinking_level_change":
+            entry = log.at(position)
+            if isinstance(entry, ThinkingLevelChange):
+                return entry.thinking_level
+    facts = log.tree.facts_above(position)
+    return None if facts is None else facts.level
 
 
 def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
@@ -191,53 +206,75 @@ def recorded_choices(log: SessionLog) -> tuple[bool, bool]:
     return chosen_model(log) is not None, chosen_thinking_level(log) is not None
 
 
-def _visible_messages(log: SessionLog, path: Sequence[int]) -> list[SessionMessage]:
-    return [message for message, _ in _located_messages(log, path)]
+class ContextPath(NamedTuple):
+    """The entries that make up a context, in order. Entries before them are not looked at."""
+
+    kept: list[int]
+    """Positions of the entries that the latest compaction kept; empty without a compaction."""
+    boundary: int | None
+    """Position of the latest compaction."""
+    compaction: Compaction | None
+    later: list[int]
+    """Positions of the entries after the compaction; of all without one."""
+
+    @property
+    def visible(self) -> list[int]:
+        """The positions from the first kept entry on, the compaction included."""
+        boundary = [] if self.boundary is None else [self.boundary]
+        return [*self.kept, *boundary, *self.later]
+
+
+def context_path(log: SessionLog, leaf: int | EllipsisType | None = ...) -> ContextPath:
+    """Return the entries of the context at ``leaf``; without it, at the leaf of the log.
+
+    A compaction that names a missing entry keeps nothing before it.
+    """
+    outlines = log.tree.outlines
+    kept: list[int] = []
+    later: list[int] = []
+    boundary: int | None = None
+    compaction: Compaction | None = None
+    for position in log.tree.upwards(log.leaf if leaf is ... else leaf):
+        outline = outlines[position]
+        if compaction is not None:
+            kept.append(position)
+            if outline.id == compaction.first_kept_id:
+                break
+        elif outline.type == "compaction" and isinstance(entry := log.at(position), Compaction):
+            boundary, compaction = position, entry
+            if entry.first_kept_id == outline.id or entry.first_kept_id not in log.tree:
+                break
+        else:
+            later.append(position)
+    else:
+        kept.clear()
+    kept.reverse()
+    later.reverse()
+    return ContextPath(kept, boundary, compaction, later)
+
+
+def _visible_messages(
+    log: SessionLog, path: ContextPath, decoded: dict[int, SessionMessage]
+) -> list[SessionMessage]:
+    return [message for message, _ in _located_messages(log, path, decoded)]
 
 
 def _located_messages(
-    log: SessionLog, path: Sequence[int]
+    log: SessionLog, path: ContextPath, decoded: dict[int, SessionMessage]
 ) -> Iterator[tuple[SessionMessage, int | None]]:
     """Yield the visible messages, each with the position of its entry, if it has one of its own."""
-    edits = edits_on(log, path)
-    boundary, compaction = latest_compaction(log, path)
-    if compaction is not None:
+    edits = edits_on(log, path.visible)
+    if (compaction := path.compaction) is not None:
         if compaction.system_message is not UNSET:
             yield compaction.system_message, None
         yield compaction_message(compaction), None
         if (native := replayed(compaction)) is not None:
             yield native, None
-        for message, position in _edited_messages(
-            log, path[first_kept(log, path) : boundary], edits
-        ):
+        for message, position in _edited_messages(log, path.kept, edits, decoded):
             # The compaction's own system message combines these.
             if not isinstance(message, SystemMessage):
                 yield message, position
-    yield from _edited_messages(log, path[boundary + 1 :], edits)
-
-
-def _latest_entries(log: SessionLog, *types: str) -> Iterator[Entry]:
-    """Yield entries of these types from the leaf up; no others are decoded."""
-    outlines = log.tree.outlines
-    return (
-        log.at(position)
-        for position in log.tree.upwards(log.leaf)
-        if outlines[position].type in types
-    )
-
-
-def latest_compaction(log: SessionLog, path: Sequence[int]) -> tuple[int, Compaction | None]:
-    """Return the position of the latest compaction on the path, and the compaction itself.
-
-    ``(-1, None)`` if there is none.
-    """
-    outlines = log.tree.outlines
-    for index in range(len(path) - 1, -1, -1):
-        if outlines[path[index]].type == "compaction":
-            entry = log.at(path[index])
-            if isinstance(entry, Compaction):
-                return index, entry
-    return -1, None
+    yield from _edited_messages(log, path.later, edits, decoded)
 
 
 def compaction_message(compaction: Compaction) -> CompactionSummaryMessage:
@@ -284,23 +321,18 @@ def replayed(compaction: Compaction) -> AssistantMessage | None:
             return None
 
 
-def first_kept(log: SessionLog, path: Sequence[int]) -> int:
-    """Return the position on the path after the summarised part.
-
-    A compaction that names a missing entry keeps nothing before it.
-    """
-    boundary, compaction = latest_compaction(log, path)
-    if compaction is None:
-        return 0
-    outlines, first_id = log.tree.outlines, compaction.first_kept_id
-    return next((n for n in range(boundary) if outlines[path[n]].id == first_id), boundary)
-
-
 def _edited_messages(
-    log: SessionLog, path: Sequence[int], edits: Edits
+    log: SessionLog, path: Sequence[int], edits: Edits, decoded: dict[int, SessionMessage]
 ) -> Iterator[tuple[SessionMessage, int]]:
     for position in path:
-        if (message := message_as_edited(log.at(position), edits)) is not None:
+        entry = log.at(position)
+        message = message_of(entry)
+        if message is None:
+            continue
+        decoded[position] = message
+        if entry.id in edits:
+            message = edited(message, edits[entry.id])
+        if message is not None:
             yield message, position
 
 
@@ -313,7 +345,7 @@ def message_as_edited(entry: Entry, edits: Edits) -> SessionMessage | None:
 
 
 def edits_on(log: SessionLog, path: Sequence[int]) -> Edits:
-    """Return the last edit of every edited entry."""
+    """Return the last edit of every edited entry. An edit comes after its target."""
     edits: dict[str, Json | None] = {}
     outlines = log.tree.outlines
     for position in path:

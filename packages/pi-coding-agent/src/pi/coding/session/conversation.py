@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pi.agent.policy import Draft
 from pi.ai.messages import AssistantMessage, Json, SystemMessage, UserMessage
@@ -45,6 +45,11 @@ class SessionConversation:
         self._shown: list[SessionMessage] = []
         self._appended: dict[int | None, SessionMessage] = {}
         """By position: appended messages that are identical when read back from the log."""
+        self.decoded: Mapping[int, SessionMessage] = {}
+        """By position: messages that were decoded when all of them were computed.
+
+        Kept until the conversation grows: what looks at all entries at the start finds them here.
+        """
         self.sizes: dict[int, tuple[int, int]] = {}
         """By position: tokens that the provider counted at an entry, and the estimate for it alone.
 
@@ -67,8 +72,11 @@ class SessionConversation:
             return self._shown
         new = self._new_places()
         if new is None or any(outlines[position].type in REPLACING for position in new):
-            self._shown = shown_messages(self.log)
+            decoded: dict[int, SessionMessage] = {}
+            self._shown = shown_messages(self.log, decoded=decoded)
+            self.decoded = decoded
         else:
+            self.decoded = {}
             added = (
                 self._appended.get(position) or message_of(self.log.at(position))
                 for position in new
@@ -84,9 +92,11 @@ class SessionConversation:
         leaf, length = log.leaf, len(log.tree.outlines)
         if length - seen <= LARGE:
             return
-        messages = await asyncio.to_thread(shown_messages, log, leaf)
+        decoded: dict[int, SessionMessage] = {}
+        messages = await asyncio.to_thread(shown_messages, log, leaf, decoded=decoded)
         if self._seen == seen:  # nothing else has called messages() meanwhile
             self._shown, self._leaf, self._seen = messages, leaf, length
+            self.decoded = decoded
             # Messages that were appended meanwhile are still needed.
             self._appended = {
                 position: message

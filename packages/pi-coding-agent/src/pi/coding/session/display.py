@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
@@ -133,13 +134,15 @@ def count_displayed(log: SessionLog, last: int | None) -> int:
     that opens the session.
     """
     outlines, counts, count = log.tree.outlines, log.displayed, 0
-    counts.extend([-1] * (len(outlines) - len(counts)))
+    counts.extend(array("q", [-1]) * (len(outlines) - len(counts)))
     new: list[int] = []
-    for position in log.tree.upwards(last):
+    for position in log.tree.upwards_in_memory(last):
         if counts[position] >= 0:
             count = counts[position]
             break
         new.append(position)
+        if (facts := log.tree.facts_above(position)) is not None:
+            count = facts.displayed
     for position in reversed(new):
         count += _is_displayed(log, position, outlines[position].type)
         counts[position] = count

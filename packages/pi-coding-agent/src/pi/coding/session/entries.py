@@ -168,6 +168,14 @@ class Label(_Entry, tag="label"):
     label: str | UnsetType = UNSET
 
 
+class Bookmark(Record):
+    """A current label."""
+
+    label: str
+    timestamp: str
+    """When it was set."""
+
+
 class SessionInfo(_Entry, tag="session_info"):
     """The new name of the session."""
 

@@ -10,17 +10,20 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from pi.ai.messages import Json, SystemMessage
+from pi.ai.messages import Json, SystemMessage, UserMessage
 from pi.base.clock import IdFactory
 from pi.base.json_lines import encode_line
-from pi.base.records import UNREADABLE, Record, replace
+from pi.base.records import UNREADABLE, replace
 from pi.coding.session.entries import (
     ENTRY_KINDS,
     HAND_OFF,
+    Bookmark,
+    Custom,
     CustomMessage,
     CustomMessageEntry,
     Entry,
@@ -31,136 +34,26 @@ from pi.coding.session.entries import (
     SessionInfo,
     UnknownEntry,
 )
-from pi.coding.session.errors import EntryNotFound, SessionProblem
+from pi.coding.session.entry_tree import EntryTree
+from pi.coding.session.errors import SessionProblem
 from pi.coding.session.reading import Outline, SessionFile, read_object, read_outline
 from pi.coding.session.writing import SessionWriter, clean_name
 
-_NONE = -1
+if TYPE_CHECKING:  # most sessions are read in full
+    from pi.coding.session.earlier import EarlierEntries
 
-
-class EntryTree:
-    """The tree of entries; it only grows.
-
-    Entries are identified by position, the number of their line among the entries of the file. An
-    entry with a missing parent is a root. A cycle of parents is cut at one of its entries, which
-    becomes a root too: every walk ends, and every entry is reachable from a root.
-    """
-
-    def __init__(self, outlines: Sequence[Outline] = ()) -> None:
-        self._outlines = list(outlines)
-        self.outlines: Sequence[Outline] = self._outlines
-        """Outlines of all entries by position."""
-        self._places = {outline.id: position for position, outline in enumerate(outlines)}
-        self.ids: Collection[str] = self._places.keys()
-        """Ids of all entries."""
-        position_of = self._places.get
-        self._parents = array(
-            "q", [position_of(outline.parent_id or "", _NONE) for outline in outlines]
-        )
-        self._children: dict[int, list[int]] | None = None
-        self._cut_cycles()
-
-    def __len__(self) -> int:
-        return len(self._outlines)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self._places
-
-    def place(self, id: str) -> int:
-        """Return the position of an entry; raises ``EntryNotFound``."""
-        try:
-            return self._places[id]
-        except KeyError:
-            raise EntryNotFound(id) from None
-
-    def add(self, outline: Outline) -> int:
-        """Append an entry to its parent, if that exists; returns its position."""
-        position = len(self._outlines)
-        parent = self._places.get(outline.parent_id or "", _NONE)
-        self._outlines.append(outline)
-        self._parents.append(parent)
-        self._places[outline.id] = position
-        if self._children is not None:
-            self._children.setdefault(parent, []).append(position)
-        return position
-
-    def parent(self, position: int) -> int | None:
-        """Return the parent; ``None`` for a root."""
-        parent = self._parents[position]
-        return None if parent == _NONE else parent
-
-    def children(self, position: int | None) -> Sequence[int]:
-        """Return the children of ``position`` in file order; the roots for ``None``."""
-        if self._children is None:
-            self._children = {}
-            for child, parent in enumerate(self._parents):
-                self._children.setdefault(parent, []).append(child)
-        return self._children.get(_NONE if position is None else position, ())
-
-    def siblings(self, position: int) -> Sequence[int]:
-        """Return all entries with the same parent, including this one."""
-        return self.children(self.parent(position))
-
-    def upwards(self, leaf: int | None) -> Iterator[int]:
-        """Iterate from ``leaf`` to its root; empty for ``None``."""
-        position = _NONE if leaf is None else leaf
-        while position != _NONE:
-            yield position
-            position = self._parents[position]
-
-    def path(self, leaf: int | None) -> list[int]:
-        """Return the path from the root to ``leaf``; empty for ``None``."""
-        positions = list(self.upwards(leaf))
-        positions.reverse()
-        return positions
-
-    def abandoned(self, old_leaf: int | None, new_leaf: int | None) -> list[int]:
-        """Return the positions on the path to ``old_leaf`` but not to ``new_leaf``, in order."""
-        shared = set(self.path(new_leaf))
-        return [position for position in self.path(old_leaf) if position not in shared]
-
-    def _cut_cycles(self) -> None:
-        """Make one entry of every cycle a root. Nearly linear: visited walks are remembered.
-
-        A cycle always contains an entry whose parent is itself or comes later in the file.
-        """
-        suspects = [position for position, parent in enumerate(self._parents) if parent >= position]
-        parents = [self._parents[position] for position in suspects]
-        for position in suspects:
-            self._parents[position] = _NONE
-        above: dict[int, int] = {}
-
-        def root(position: int) -> int:
-            path = []
-            while (higher := above.get(position, self._parents[position])) != _NONE:
-                path.append(position)
-                position = higher
-            above.update(dict.fromkeys(path, position))
-            return position
-
-        for position, parent in zip(suspects, parents, strict=True):
-            if root(parent) != position:
-                self._parents[position] = parent
-
-
+MAX_PROMPTS = 100
+"""Messages of the user in an index: as many as the editor recalls."""
 ANNOTATING = frozenset({"label", "session_info"})
 """Types of the annotating entries."""
-
-
-class Bookmark(Record):
-    """A current label."""
-
-    label: str
-    timestamp: str
-    """When it was set."""
 
 
 class Annotations:
     """Labels by entry id, and the session name. The last entry in the file wins."""
 
-    def __init__(self) -> None:
-        self._labels: dict[str, Bookmark] = {}
-        self.name: str | None = None
+    def __init__(self, labels: dict[str, Bookmark] | None = None, name: str | None = None) -> None:
+        self._labels = {} if labels is None else labels
+        self.name = name
 
     @property
     def labels(self) -> Mapping[str, Bookmark]:
@@ -179,7 +72,10 @@ class Annotations:
 
 
 class SessionLog:
-    """An open session; without a file it exists in memory only."""
+    """An open session; without a file it exists in memory only.
+
+    ``content`` lacks the ``earlier`` entries of a long file: they are read when they are needed.
+    """
 
     def __init__(
         self,
@@ -187,28 +83,35 @@ class SessionLog:
         stamps: IdFactory,
         writer: SessionWriter | None = None,
         *,
+        earlier: EarlierEntries | None = None,
         replica: bool = False,
     ) -> None:
         self.replica = replica
         """Whether it mirrors a remote session: then only ``adopt`` adds to it."""
         self.header: SessionHeader = content.header
-        self.tree = EntryTree(content.outlines)
+        self.tree = EntryTree(content.outlines, earlier)
         self._lines = content.lines
         self._stamps = stamps
         self._writer = writer
+        self._first = self.tree.first
+        """Position of the first of ``_lines``."""
+        facts = None if earlier is None else earlier.facts
         self._annotations = Annotations()
         self._custom_types: set[str] = set()
-        self._searched = 0
+        if facts is not None:
+            self._annotations = Annotations(dict(facts.labels), facts.name)
+            self._custom_types.update(facts.custom_types)
+        self._searched = self._first
         """Entries searched for custom types so far; several extensions need these at the start."""
         self.displayed = array("q")
         """By position: how many entries up to this one a screen shows; -1 if not counted yet.
 
         Cache of ``count_displayed``; entries never change.
         """
-        for position, outline in enumerate(content.outlines):
+        for position, outline in enumerate(content.outlines, self._first):
             if outline.type in ANNOTATING:
                 self._annotations.read(self.at(position))
-        self.leaf: int | None = len(content.outlines) - 1 if content.outlines else None
+        self.leaf: int | None = len(self.tree) - 1 if content.outlines else None
         """Position of the parent of the next entry, which ``move_to`` changes; ``None`` if the next
         entry will be a root."""
 
@@ -256,7 +159,7 @@ class SessionLog:
     @property
     def leaf_id(self) -> str | None:
         """Id of the leaf; ``None`` if the next entry will be a root."""
-        return None if self.leaf is None else self.tree.outlines[self.leaf].id
+        return None if self.leaf is None else self.tree.outline(self.leaf).id
 
     def append(self, draft: KnownEntry) -> KnownEntry:
         """Append an entry to the leaf and make it the leaf; returns it with id, parent and time.
@@ -265,7 +168,7 @@ class SessionLog:
         """
         if self.replica:
             raise SessionProblem("Cannot add to this session: only the host of this session can.")
-        id, timestamp = self._stamps.entry_stamp(self.tree.ids)
+        id, timestamp = self._stamps.entry_stamp(self.tree)
         entry = replace(
             _with_clean_names(draft), id=id, parent_id=self.leaf_id, timestamp=timestamp
         )
@@ -296,15 +199,15 @@ class SessionLog:
 
     def at(self, position: int) -> Entry:
         """Return the entry at a position."""
-        return decode_entry(self._lines[position], self.tree.outlines[position])
+        return decode_entry(self.line(position), self.tree.outline(position))
 
     def may_be_answer(self, position: int) -> bool:
         """Whether the entry can be a response of a model; decodes nothing.
 
         Looking for the last response in 200,000 messages of the user takes 0.1 s this way.
         """
-        is_message = self.tree.outlines[position].type == "message"
-        return is_message and b'"assistant"' in self._lines[position]
+        is_message = self.tree.outline(position).type == "message"
+        return is_message and b'"assistant"' in self.line(position)
 
     def custom_types(self) -> Collection[str]:
         """Return the types of all custom entries."""
@@ -321,7 +224,7 @@ class SessionLog:
 
     def entries(self) -> Iterator[Entry]:
         """Iterate over all entries in file order; each is decoded when reached."""
-        return map(self.at, range(len(self.tree.outlines)))
+        return map(self.at, range(len(self.tree)))
 
     def branch(self) -> Iterator[Entry]:
         """Iterate over the entries from the root to the leaf.
@@ -330,14 +233,61 @@ class SessionLog:
         """
         return map(self.at, self.tree.path(self.leaf))
 
+    def customs(self, custom_type: str) -> Iterator[Custom]:
+        """Iterate over the custom entries of a type from the leaf to the root."""
+        outlines, last = self.tree.outlines, None
+        for position in self.tree.upwards_in_memory(self.leaf):
+            last = position
+            if outlines[position].type == "custom":
+                entry = self.at(position)
+                if isinstance(entry, Custom) and entry.custom_type == custom_type:
+                    yield entry
+        facts = None if last is None else self.tree.facts_above(last)
+        earlier = self.tree.earlier
+        if facts is None or earlier is None:
+            return
+        for type, offset, length in reversed(facts.customs):
+            line = earlier.line_at(offset, length) if type == custom_type else b""
+            outline = read_outline(line)
+            if outline is not None and isinstance(custom := decode_entry(line, outline), Custom):
+                yield custom
+
+    def latest_prompts(self, most: int) -> Sequence[MessageEntry]:
+        """Return the newest ``most`` user messages of all branches, in file order."""
+        first, earlier = self.tree.first, self.tree.earlier
+        prompts = self._prompts_between(first, len(self.tree), most)
+        missing = most - len(prompts)
+        if first and missing > 0 and earlier is not None:
+            spans = earlier.facts.prompts
+            if missing <= len(spans) or len(spans) < MAX_PROMPTS:
+                lines = [earlier.line_at(*span) for span in reversed(spans[-missing:])]
+                prompts += [entry for line in lines if (entry := _read_prompt(line))]
+            else:
+                prompts += self._prompts_between(0, first, missing)
+        prompts.reverse()
+        return prompts
+
+    def _prompts_between(self, first: int, end: int, most: int) -> list[MessageEntry]:
+        """Return the newest user messages among these positions, the newest first."""
+        prompts: list[MessageEntry] = []
+        for position in range(end - 1, first - 1, -1):
+            if len(prompts) >= most:
+                break
+            if b'"user"' in self.line(position) and (entry := _prompt(self.at(position))):
+                prompts.append(entry)
+        return prompts
+
     def line(self, position: int) -> bytes:
         """Return the line of an entry, with its LF unless that was lost."""
-        return self._lines[position]
+        if position >= self._first:
+            return self._lines[position - self._first]
+        assert self.tree.earlier is not None
+        return self.tree.earlier.line(position)
 
     def json(self, position: int) -> Json:
         """Return the JSON of an entry, with unknown fields."""
-        outline = self.tree.outlines[position]
-        return read_object(self._lines[position]) or {"type": outline.type, "id": outline.id}
+        outline = self.tree.outline(position)
+        return read_object(self.line(position)) or {"type": outline.type, "id": outline.id}
 
     def close(self) -> None:
         """Release the session for other writers; nothing may be added afterwards."""
@@ -348,6 +298,18 @@ class SessionLog:
         self._lines.append(line)
         self.leaf = self.tree.add(outline)
         self._annotations.read(entry)
+
+
+def _read_prompt(line: bytes) -> MessageEntry | None:
+    outline = read_outline(line)
+    return None if outline is None else _prompt(decode_entry(line, outline))
+
+
+def _prompt(entry: Entry) -> MessageEntry | None:
+    """Return an entry that is a message of the user."""
+    if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
+        return entry
+    return None
 
 
 def is_worth_keeping(entry: Entry) -> bool:

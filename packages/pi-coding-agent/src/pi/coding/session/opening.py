@@ -14,7 +14,7 @@ from msgspec import UNSET, field
 
 from pi.ai.messages import Json
 from pi.base.clock import IdFactory
-from pi.base.files import private_directory
+from pi.base.files import private_directory, stat_if_exists
 from pi.base.json_lines import encode_line
 from pi.base.locks import HolderLock
 from pi.base.records import Record, replace
@@ -48,6 +48,13 @@ class SessionLocation(Record, kw_only=False):
     """Store of images that session files refer to; without it, references stay unresolved."""
     externalize_images: bool = False
     """Whether large images of new entries go to ``blobs``; those of compactions always do."""
+
+    indexes: Path | None = None
+    """Folder of the indexes of long sessions; without it, every file is read in full."""
+    min_indexed: int = 256 * 1024
+    """Bytes of a file below which it is read in full: that takes 3 ms."""
+    read_entries: int = 400
+    """Entries of the branch that are always read: a screen shows most of them at once."""
 
     def writer(
         self, path: Path, lock: HolderLock | None = None, id_lock: HolderLock | None = None
@@ -172,8 +179,10 @@ def open_session(
     lock = lock_session(path)
     writer = location.writer(path, lock)
     try:
-        lines = _read_lines(path, location.blobs, location.report)
-        if not lines:
+        if (log := _open_tail(path, location, writer)) is not None:
+            return log
+        stored = read_file(path, location.report)
+        if not stored:
             header = SessionHeader(
                 version=SESSION_VERSION,
                 id=location.stamps.session_id(),
@@ -182,19 +191,82 @@ def open_session(
                 parent_session=UNSET if parent is None else str(parent),
             )
             return _begin(header, (), location.stamps, writer)
+        lines = _restored(stored, location.blobs, location.report)
         content = parse_session(lines, path, location.stamps.entry_id)
         writer.follow(content.migrated)
-        return SessionLog(content, location.stamps, writer)
+        log = SessionLog(content, location.stamps, writer)
+        if content.migrated is None and _store_index(log, content, stored, lines, path, location):
+            return _open_tail(path, location, writer) or log
+        return log
     except BaseException:
         writer.close()
         raise
 
 
+def _open_tail(path: Path, location: SessionLocation, writer: SessionWriter) -> SessionLog | None:
+    """Open a long session without the entries that its context does not need.
+
+    ``None`` if it has to be read in full.
+    """
+    if location.indexes is None or _size(path) < location.min_indexed:
+        return None
+    from pi.coding.session.earlier import read_tail  # lazy: most sessions are short
+
+    missing: set[str] = set()
+
+    def restore(line: bytes) -> bytes:
+        return line if location.blobs is None else rehydrated(line, location.blobs, missing)
+
+    if (tail := read_tail(path, location.indexes, restore)) is None:
+        return None
+    content, earlier, stored, restored = tail
+    writer.follow()
+    log = SessionLog(content, location.stamps, writer, earlier=earlier)
+    _report_missing(missing, location.blobs, location.report)
+    _store_index(log, content, stored, restored, path, location)
+    return log
+
+
+def _store_index(
+    log: SessionLog,
+    content: SessionFile,
+    stored: Sequence[bytes],
+    restored: Sequence[bytes],
+    path: Path,
+    location: SessionLocation,
+) -> bool:
+    """Write the index of a long session with a compaction; returns whether there is a new one."""
+    least = location.min_indexed
+    has_compaction = any(outline.type == "compaction" for outline in content.outlines)
+    if location.indexes is None or not has_compaction or sum(map(len, stored)) < least:
+        return False
+    from pi.coding.session.indexing import store_index
+
+    now = location.stamps.clock.now_ms() / 1000
+    return store_index(
+        log,
+        content,
+        stored,
+        restored,
+        path,
+        location.indexes,
+        now=now,
+        min_bytes=least,
+        shown=location.read_entries,
+    )
+
+
+def _size(path: Path) -> int:
+    status = stat_if_exists(path)
+    return 0 if status is None else status.st_size
+
+
 async def opened_in_thread(
-    open: Callable[[SessionLocation], SessionLog], location: SessionLocation
+    open: Callable[[SessionLocation], SessionLog], location: SessionLocation, *, count: bool = True
 ) -> SessionLog:
     """Call ``open`` in a thread: reading 200,000 entries takes half a second.
 
+    ``count`` is for a screen, which shows the number of its earlier messages.
     Reports reach ``location.report`` on the loop. A log that is opened after a cancellation is
     closed again.
     """
@@ -209,10 +281,11 @@ async def opened_in_thread(
             loop.call_soon_threadsafe(location.report, text)
 
     def work_in_thread() -> SessionLog:
-        from pi.coding.session.display import count_displayed  # lazy: new sessions need none
-
         log = open(replace(location, report=report))
-        count_displayed(log, log.leaf)  # fills the cache that a screen reads on the event loop
+        if count:
+            from pi.coding.session.display import count_displayed  # lazy: new sessions need none
+
+            count_displayed(log, log.leaf)  # fills the cache that a screen reads on the event loop
         return log
 
     work = asyncio.ensure_future(asyncio.to_thread(work_in_thread))
@@ -240,15 +313,23 @@ def read_session(path: Path, stamps: IdFactory, blobs: BlobStore | None = None) 
 
 
 def _read_lines(path: Path, blobs: BlobStore | None, report: Report) -> list[bytes]:
-    lines = read_file(path, report)
+    return _restored(read_file(path, report), blobs, report)
+
+
+def _restored(lines: list[bytes], blobs: BlobStore | None, report: Report) -> list[bytes]:
+    """Return lines of a file with their images."""
     if blobs is None:
         return lines
     missing: set[str] = set()
     lines = [rehydrated(line, blobs, missing) for line in lines]
-    if missing:
+    _report_missing(missing, blobs, report)
+    return lines
+
+
+def _report_missing(missing: set[str], blobs: BlobStore | None, report: Report) -> None:
+    if missing and blobs is not None:
         pictures = "1 picture" if len(missing) == 1 else f"{len(missing)} pictures"
         report(f"{pictures} of this session cannot be read from {blobs.directory}.")
-    return lines
 
 
 def _begin(

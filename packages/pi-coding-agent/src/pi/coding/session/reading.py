@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -139,7 +140,7 @@ def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[b
         if is_special_file(path):
             raise NotASession(path)
         with open_regular(path, buffering=_READ_AHEAD) as file:
-            return [_readable_line(line, path, report) for line in lines_of(file)]
+            return [readable_line(line, path, report) for line in lines_of(file)]
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
@@ -149,7 +150,9 @@ def read_file(path: Path, report: Callable[[str], None] | None = None) -> list[b
 def lines_of(file: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | LongLine]:
     """Yield the lines of a file; a line over the limit as ``LongLine``."""
     if os.fstat(file.fileno()).st_size <= limit:
-        yield from file  # twice as fast, and nearly every file is small
+        # Twice as fast, and nearly every file is small. A generator that ends early closes what it
+        # yields from; a chain has nothing to close.
+        yield from chain(file)
         return
     while piece := file.readline(_READ_AHEAD):
         ends = len(piece) < _READ_AHEAD or piece.endswith(b"\n")
@@ -171,9 +174,10 @@ def _line_from(head: bytes, file: BinaryIO, limit: int) -> bytes | LongLine:
     return file.read(size)
 
 
-def _readable_line(
+def readable_line(
     line: bytes | LongLine, path: Path, report: Callable[[str], None] | None
 ) -> bytes:
+    """Return a line; instead of one over the limit, a note, which is reported."""
     if not isinstance(line, LongLine):
         return line
     size, limit = f"{line.size >> 20} MiB", f"{MAX_LINE_BYTES >> 20} MiB"
@@ -296,6 +300,22 @@ def _careful_outline(line: bytes) -> Outline | None:
     if not texts.get("id") or texts.get("type", "session") == "session":
         return None
     return msgspec.convert(texts, Outline)
+
+
+def split_entries(line: bytes) -> list[tuple[bytes, Outline]]:
+    """Return the entries in a line with their outlines: usually one."""
+    entries, outlines = _split_entries([line])
+    return list(zip(entries, outlines, strict=True))
+
+
+def read_header_line(line: bytes) -> SessionHeader | None:
+    """Return the header in a line, if it has one."""
+    data = read_object(line)
+    match data:
+        case {"type": "session", "id": str()} if data is not None:
+            return _decode_header(data)
+        case _:
+            return None
 
 
 def _find_header(lines: Sequence[bytes], path: Path) -> tuple[int, Json]:

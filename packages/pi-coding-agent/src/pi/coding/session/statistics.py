@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
-from pi.ai.messages import (
-    AssistantMessage,
-    ToolResultMessage,
-    Usage,
-)
+from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage
 from pi.base.records import Record
 from pi.coding.session.entries import (
     BranchSummary,
@@ -29,6 +25,16 @@ class TokenTotals(Record):
     cache_read: int = 0
     cache_write: int = 0
     total: int = 0
+
+
+class EntryTotals(Record):
+    """Counts and cost of entries."""
+
+    messages: dict[str, int] = field(default_factory=dict)
+    """Message entries by the role of their message."""
+    tool_calls: int = 0
+    tokens: TokenTotals = TokenTotals()
+    cost: float = 0.0
 
 
 class ContextUsage(Record):

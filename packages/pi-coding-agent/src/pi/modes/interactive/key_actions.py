@@ -155,7 +155,10 @@ class KeyActions:
     async def _find_prompt(self, port: SessionPort) -> None:
         from pi.modes.interactive.commands.session import session_catalog  # deferred
         from pi.modes.interactive.dialogs.history_search import search_history
+        from pi.modes.interactive.dialogs.waiting import read_history
 
+        if not await read_history(self._screen):
+            return
         sent = [point.text for point in port.info.fork_points()]
         prompts = [*sent, *self._composer.usual.history]
         query = self._composer.text.strip()

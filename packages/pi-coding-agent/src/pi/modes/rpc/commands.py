@@ -237,17 +237,20 @@ async def _stats(port: SessionPort, request: Request) -> Any:
 
 @_command("get_fork_messages", "get_branch_messages")
 async def _fork_messages(port: SessionPort, request: Request) -> Any:
+    await port.info.read_history()
     return {"messages": port.info.fork_points()}
 
 
 @_command("get_entries")
 async def _entries(port: SessionPort, request: Request) -> Any:
+    await port.info.read_history()
     entries = port.info.entries(request.optional_text("since"))
     return {"entries": entries, "leafId": port.entries.log.leaf_id}
 
 
 @_command("get_tree")
 async def _tree(port: SessionPort, request: Request) -> Any:
+    await port.info.read_history()
     return {"tree": port.info.tree_json(), "leafId": port.entries.log.leaf_id}
 
 

@@ -42,20 +42,18 @@ class SessionStore:
 
     def get(self, key: str, default: Any = None) -> Any:
         """The last value on this branch, or ``default``."""
-        for entry in reversed(tuple(self._session.entries.log.branch())):
-            if isinstance(entry, Custom) and entry.custom_type == self._type:
-                data = entry.data if isinstance(entry.data, dict) else {}
-                if data.get("key") == key:
-                    return data.get("value", default)
+        for entry in self._session.entries.log.customs(self._type):
+            data = entry.data if isinstance(entry.data, dict) else {}
+            if data.get("key") == key:
+                return data.get("value", default)
         return default
 
     def keys(self) -> tuple[str, ...]:
         """The keys that have a value on this branch."""
         has_value_by_key: dict[str, bool] = {}
-        for entry in self._session.entries.log.branch():
-            if isinstance(entry, Custom) and entry.custom_type == self._type:
-                data = entry.data if isinstance(entry.data, dict) else {}
-                has_value_by_key[str(data.get("key"))] = "value" in data
+        for entry in reversed([*self._session.entries.log.customs(self._type)]):
+            data = entry.data if isinstance(entry.data, dict) else {}
+            has_value_by_key[str(data.get("key"))] = "value" in data
         return tuple(key for key, has_value in has_value_by_key.items() if has_value)
 
     async def set(self, key: str, value: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from pi.ai.messages import AssistantMessage, ToolResultMessage, Usage, UserMessage
+from pi.ai.messages import AssistantMessage
 from pi.ai.plan_limits import PlanLimit
 from pi.base.errors import PiError
 from pi.base.tasks import LARGE
@@ -21,6 +20,7 @@ from pi.coding.port.results import Command, ForkPoint, SessionState
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.session.compaction import CompactionControl
 from pi.coding.session.context import messages_json
+from pi.coding.session.counts import EntryCounts
 from pi.coding.session.display import DisplayTranscript, display_transcript
 from pi.coding.session.entries import (
     Compaction,
@@ -30,54 +30,25 @@ from pi.coding.session.entries import (
     SessionInfo,
     SessionMessage,
 )
-from pi.coding.session.log import SessionLog
-from pi.coding.session.statistics import ContextUsage, SessionStats, TokenTotals, usage_of
+from pi.coding.session.statistics import ContextUsage, SessionStats
 from pi.coding.session.views import TreeNode, input_text, public_line, session_tree, tree_json
 from pi.coding.session.writing import clean_name
 
 
-class EntryCounts:
-    """Running totals of one log. Each entry is decoded once, because entries never change."""
-
-    def __init__(self, log: SessionLog) -> None:
-        self.log = log
-        self.messages: Counter[type] = Counter()
-        """Message entries by the type of their message."""
-        self.tool_calls = 0
-        self.tokens = TokenTotals()
-        self.cost = 0.0
-        self._seen = 0
-
-    def update(self) -> None:
-        """Count the entries that were appended since the last call."""
-        usages: list[Usage] = []
-        for position in range(self._seen, len(self.log.tree.outlines)):
-            entry = self.log.at(position)
-            if isinstance(entry, MessageEntry):
-                self.messages[type(entry.message)] += 1
-                if isinstance(entry.message, AssistantMessage):
-                    self.tool_calls += len(entry.message.tool_calls)
-            if (usage := usage_of(entry)) is not None:
-                usages.append(usage)
-        self._seen = len(self.log.tree.outlines)
-        self.tokens = _totals(usages, self.tokens)
-        self.cost += sum(usage.cost.total for usage in usages)
-
-
 def session_stats(core: LiveSession, counts: EntryCounts) -> SessionStats:
     """Return counts and cost of the whole file: all branches, including compacted entries."""
-    counts.update()
-    file, kinds = core.log.file, counts.messages
+    totals = counts.update()
+    file, kinds = core.log.file, totals.messages
     return SessionStats(
         session_file=UNSET if file is None else str(file),
         session_id=core.log.header.id,
-        user_messages=kinds[UserMessage],
-        assistant_messages=kinds[AssistantMessage],
-        tool_calls=counts.tool_calls,
-        tool_results=kinds[ToolResultMessage],
-        total_messages=kinds.total(),
-        tokens=counts.tokens,
-        cost=counts.cost,
+        user_messages=kinds.get("user", 0),
+        assistant_messages=kinds.get("assistant", 0),
+        tool_calls=totals.tool_calls,
+        tool_results=kinds.get("toolResult", 0),
+        total_messages=sum(kinds.values()),
+        tokens=totals.tokens,
+        cost=totals.cost,
         context_usage=context_usage(core) or UNSET,
     )
 
@@ -121,16 +92,6 @@ def last_answer_text(core: LiveSession) -> str | None:
         if isinstance(message, AssistantMessage) and message.text:
             return message.text
     return None
-
-
-def _totals(usages: list[Usage], before: TokenTotals) -> TokenTotals:
-    return TokenTotals(
-        input=before.input + sum(usage.input for usage in usages),
-        output=before.output + sum(usage.output for usage in usages),
-        cache_read=before.cache_read + sum(usage.cache_read for usage in usages),
-        cache_write=before.cache_write + sum(usage.cache_write for usage in usages),
-        total=before.total + sum(u.input + u.output + u.cache_read + u.cache_write for u in usages),
-    )
 
 
 def _compacted_since_answer(core: LiveSession) -> bool:
@@ -285,15 +246,18 @@ class SessionQueries:
     def fork_points(self, most: int | None = None) -> list[ForkPoint]:
         """Return the newest ``most`` user messages of all branches, or all, in file order."""
         log = self._core.log
-        points: list[ForkPoint] = []
-        for position in reversed(range(len(log.tree))):
-            if len(points) == most:
-                break
-            entry = log.at(position) if log.tree.outlines[position].type == "message" else None
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                points.append(ForkPoint(entry_id=entry.id, text=input_text(entry) or ""))
-        points.reverse()
-        return points
+        prompts = log.latest_prompts(len(log.tree) if most is None else most)
+        return [ForkPoint(entry_id=entry.id, text=input_text(entry) or "") for entry in prompts]
+
+    @property
+    def has_unread_history(self) -> bool:
+        """Whether a part of the session file has not been read yet."""
+        return self._core.log.tree.first > 0
+
+    async def read_history(self) -> None:
+        """Read all of the session in a thread: what lists its entries then does not block."""
+        if self.has_unread_history:
+            await asyncio.to_thread(self._core.log.tree.load)
 
     def last_answer(self) -> str | None:
         """Return the text of the newest answer that has text, or ``None``."""

@@ -27,6 +27,7 @@ from pi.modes.interactive.dialogs.sessions import SessionScope, pick_session
 from pi.modes.interactive.dialogs.tree.dialog import arrive, walk_tree
 from pi.modes.interactive.dialogs.tree.nodes import decode_raw
 from pi.modes.interactive.dialogs.usage import UsageView, usage_of
+from pi.modes.interactive.dialogs.waiting import read_history
 from pi.modes.interactive.ui import Ui
 from pi.tui.widgets.text import Text
 
@@ -39,6 +40,8 @@ async def tree(ui: Ui, arguments: str) -> None:
 async def fork(ui: Ui, arguments: str) -> None:
     """Fork the session before a message."""
     require_idle(ui)
+    if not await read_history(ui):
+        return
     points = ui.port.info.fork_points()
     if not points:
         raise PiError("There is no message to fork from yet.")
@@ -165,6 +168,8 @@ async def session(ui: Ui, arguments: str) -> None:
 
 async def usage(ui: Ui, arguments: str) -> None:
     """Show tokens and cost."""
+    if not await read_history(ui):
+        return
     facts = ui.port.info
     entries = [decode_raw(raw) for raw in facts.entries()]
     used = replace(

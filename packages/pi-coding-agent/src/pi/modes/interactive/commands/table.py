@@ -25,6 +25,7 @@ from pi.modes.interactive.dialogs.panel import summarise_message
 from pi.modes.interactive.ui import Ui
 from pi.tui.completion.provider import Suggestion
 from pi.tui.completion.sources import Command, CompleteArguments
+from pi.tui.widgets.editor.history import MAX_HISTORY_ENTRIES
 
 # Records ------------------------------------------------------------------------------------------
 
@@ -102,10 +103,14 @@ def _providers(ui: Ui) -> Sequence[str]:
 
 
 def _message_ids(ui: Ui) -> Sequence[Suggestion]:
-    """Return the messages that can be forked from, the latest first."""
+    """Return the messages that can be forked from, the latest first.
+
+    The last ones only, if the rest of a long session was not read yet.
+    """
+    most = MAX_HISTORY_ENTRIES if ui.port.info.has_unread_history else None
     return [
         Suggestion(value=point.entry_id, description=one_line(summarise_message(point.text)))
-        for point in reversed(ui.port.info.fork_points())
+        for point in reversed(ui.port.info.fork_points(most))
     ]
 
 

@@ -32,6 +32,14 @@ async def wait_for(
     return await wait_for_steps(ui, label, lambda report_progress: work, on_cancel=on_cancel)
 
 
+async def read_history(ui: Ui) -> bool:
+    """Read the rest of a long session, with a spinner; returns False if the user cancelled."""
+    info = ui.port.info
+    if info.has_unread_history:
+        await wait_for(ui, "Reading the session…", info.read_history())
+    return not info.has_unread_history
+
+
 async def wait_for_steps(
     ui: Ui,
     label: str,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Literal
 
 from pi.base.records import Record
-from pi.base.tasks import TaskScope
+from pi.base.tasks import LARGE, TaskScope
 from pi.coding.compaction.options import BranchSummaryOptions
 from pi.coding.port.results import Navigated
 from pi.modes.interactive.dialogs.panel import make_panel
 from pi.modes.interactive.dialogs.questions import WRITING, Option, choose, edit_text
-from pi.modes.interactive.dialogs.tree.nodes import read_tree
+from pi.modes.interactive.dialogs.tree.nodes import Tree, read_tree
 from pi.modes.interactive.dialogs.tree.selector import TreeSelector
 from pi.modes.interactive.dialogs.tree.view import TreeView
 from pi.modes.interactive.dialogs.waiting import wait_for
@@ -47,7 +48,9 @@ async def walk_tree(ui: Ui) -> None:
     Cancelling the question about a summary, or the summary itself, returns to the tree in its
     previous state; the session does not move.
     """
-    view = TreeView(read_tree(ui.port), ui.port.settings.values.tree_filter_mode)
+    if (tree := await _read_tree(ui)) is None:
+        return
+    view = TreeView(tree, ui.port.settings.values.tree_filter_mode)
     while (picked := await pick_entry(ui, view)) is not None:
         if picked == ui.port.entries.log.leaf_id:
             ui.notify(ALREADY_THERE)
@@ -60,7 +63,17 @@ async def walk_tree(ui: Ui) -> None:
                     arrive(ui, moved.text)
                 return
             ui.notify("Summary cancelled.")
-        view.replace(read_tree(ui.port))
+        if (tree := await _read_tree(ui)) is None:
+            return
+        view.replace(tree)
+
+
+async def _read_tree(ui: Ui) -> Tree | None:
+    """Return the tree; of a long session it is read in a thread. ``None`` if the user cancelled."""
+    port = ui.port
+    if len(port.entries.log.tree) <= LARGE:
+        return read_tree(port)
+    return await wait_for(ui, "Reading the session…", asyncio.to_thread(read_tree, port))
 
 
 async def pick_entry(ui: Ui, view: TreeView) -> str | None:
