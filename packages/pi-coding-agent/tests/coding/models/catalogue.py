@@ -25,6 +25,8 @@ MODELS = (
     model("openrouter", "anthropic/claude-opus-4-6", "Claude Opus 4.6"),
     model("openrouter", "qwen/qwen3:free", "Qwen 3 (free)"),
     model("azure", "gpt-5", "GPT-5"),
+    model("alpha", "llama-9"),
+    model("beta", "llama-9"),
 )
 
 

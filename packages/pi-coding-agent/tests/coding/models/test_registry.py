@@ -16,7 +16,7 @@ def test_only_models_with_credentials_are_available() -> None:
     models = registry("openai")
 
     assert {model.provider for model in models.get_available()} == {"openai"}
-    assert len(models.get_all()) == 8
+    assert len(models.get_all()) == 10
     assert (models.has_auth("openai"), models.has_auth("azure")) == (True, False)
 
 

@@ -134,3 +134,36 @@ def test_a_misspelt_part_of_a_model_name_has_a_suggestion() -> None:
 
 def test_a_provider_alone_selects_its_default_model() -> None:
     assert name(ModelPreferences(provider="anthropic")) == "anthropic/claude-opus-4-6"
+
+
+def test_a_name_of_several_providers_means_the_only_one_with_credentials() -> None:
+    assert name(ModelPreferences(pattern="llama-9"), "beta") == "beta/llama-9"
+
+
+@pytest.mark.parametrize(
+    ("usable", "candidates"),
+    [
+        (("alpha", "beta"), "alpha/llama-9, beta/llama-9. There are credentials for several"),
+        ((), "alpha/llama-9, beta/llama-9. There are credentials for none"),
+    ],
+)
+def test_otherwise_it_is_ambiguous(usable: tuple[str, ...], candidates: str) -> None:
+    for pattern in ("llama-9", "llama", "llama-9:high"):
+        with pytest.raises(UnknownModel) as error:
+            start(ModelPreferences(pattern=pattern), *usable)
+        assert f'Model "{pattern}" is ambiguous: {candidates}' in error.value.message
+
+
+def test_a_name_with_its_provider_and_a_name_of_its_maker_are_not_ambiguous() -> None:
+    assert name(ModelPreferences(pattern="beta/llama-9"), "alpha", "beta") == "beta/llama-9"
+    by_provider = ModelPreferences(pattern="llama-9", provider="beta")
+    assert name(by_provider, "alpha", "beta") == "beta/llama-9"
+    assert name(ModelPreferences(pattern="gpt-5"), "azure", "openai") == "openai/gpt-5"
+
+
+def test_a_scope_has_a_model_of_every_provider() -> None:
+    begun = start(ModelPreferences(scope=("llama-9:low", "beta/llama-9")), "alpha", "beta")
+    assert [(full_name(c.model), c.thinking) for c in begun.scope] == [
+        ("alpha/llama-9", "low"),
+        ("beta/llama-9", "low"),
+    ]

@@ -90,8 +90,12 @@ def find_scope(
 
 def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequence[ResolvedModel]:
     if not any(mark in pattern for mark in "*?["):
-        one = find_model(pattern, [m for m in models if usable(m.provider)], usable=usable)
-        return (one,) if one else ()
+        candidates = [m for m in models if usable(m.provider)]
+        one = find_model(pattern, candidates, usable=usable)
+        if one is None:
+            return ()
+        others = () if names_provider(pattern, one.model) else providers_of(one.model, candidates)
+        return (one, *(replace(one, model=model) for model in others if model != one.model))
     name, _, level = pattern.rpartition(":")
     thinking = level if name and level in LEVELS else None
     glob = (name if thinking else pattern).lower()
@@ -101,6 +105,16 @@ def _all_matching(pattern: str, models: Sequence[Model], usable: Usable) -> Sequ
         if usable(model.provider)
         and (fnmatchcase(model.id.lower(), glob) or fnmatchcase(full_name(model).lower(), glob))
     ]
+
+
+def names_provider(pattern: str, model: Model) -> bool:
+    """Whether a pattern that has matched ``model`` names its provider."""
+    return pattern.lower().startswith(f"{model.provider}/".lower())
+
+
+def providers_of(model: Model, models: Iterable[Model]) -> tuple[Model, ...]:
+    """Return the models with the id of ``model``, one of each provider."""
+    return tuple(other for other in models if other.id == model.id)
 
 
 def _find_exact(pattern: str, models: Sequence[Model], usable: Usable) -> Model | None:
@@ -352,6 +366,20 @@ class ModelRegistry:
         hidden = {status.provider for status in self.not_chosen()} - {owner}
         candidates = [model for model in self.get_all() if model.provider not in hidden]
         return find_model(pattern, candidates, usable=self.has_auth)
+
+    def ambiguous(self, pattern: str, model: Model) -> tuple[Model, ...]:
+        """Return the models that ``pattern`` can mean beside ``model``, which it has matched.
+
+        None if it names the provider, if exactly one of the providers has credentials, or if
+        ``model`` is of its maker, which comes first.
+        """
+        if names_provider(pattern, model) or is_role(pattern):
+            return ()
+        same = providers_of(model, self.get_all())
+        with_auth = tuple(other for other in same if self.has_auth(other.provider))
+        if len(same) < 2 or len(with_auth) == 1 or model.provider in MAKERS:
+            return ()
+        return with_auth or same
 
     def scope(self, patterns: Sequence[str]) -> tuple[ResolvedModel, ...]:
         """Return the models to cycle through."""

@@ -188,10 +188,23 @@ def _explicit_choice(
                 or _found_here(preferences.pattern, registry)
                 or _suggest(preferences.pattern, _list_spellings(names)),
             )
+        if preferences.provider is None:
+            _require_one(preferences.pattern, choice.model, registry)
         return _permit(choice, registry)
     if preferences.provider is not None and (model := registry.default_of(preferences.provider)):
         return _permit(ResolvedModel(model=model), registry)
     return None
+
+
+def _require_one(pattern: str, model: Model, registry: ModelRegistry) -> None:
+    """Raise ``UnknownModel`` if several providers have the model that a pattern has matched."""
+    if candidates := registry.ambiguous(pattern, model):
+        names = ", ".join(full_name(candidate) for candidate in candidates)
+        number = "several" if registry.has_auth(candidates[0].provider) else "none"
+        raise UnknownModel(
+            f'Model "{pattern}" is ambiguous: {names}. There are credentials for {number} of them.',
+            hint="Name the provider: provider/model, or --provider.",
+        )
 
 
 def _permit(choice: ResolvedModel, registry: ModelRegistry) -> ResolvedModel:
