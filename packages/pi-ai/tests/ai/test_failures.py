@@ -34,6 +34,13 @@ from tests.ai.refusals import anthropic, google, openai, refused, wait
         (400, openai("too long", code="context_length_exceeded"), ContextOverflow),
         (400, openai("Unknown parameter"), BadRequest),
         (400, openai("filtered", code="content_filter"), AnswerRefused),
+        # Gateways that blame the request for a passing failure
+        (400, openai("Selected model is at capacity"), ProviderUnavailable),
+        (400, openai("Our servers are currently busy"), ProviderUnavailable),
+        (403, openai("The service is temporarily unavailable"), ProviderUnavailable),
+        (400, openai("The upstream provider returned an error"), ProviderUnavailable),
+        (400, openai("Unable to forward upstream stream"), ProviderUnavailable),
+        (401, openai("The service is temporarily unavailable"), AuthenticationFailed),
         (402, {"error": "Payment required"}, QuotaExhausted),
         (402, openai("Prompt tokens limit exceeded: 69120 > 36608"), QuotaExhausted),
         (404, {"error": "model 'x' not found"}, BadRequest),

@@ -20,6 +20,7 @@ OVERFLOWS = {
     "8192. Make sure that `max_model_len` is no smaller.",
     "OpenRouter": "This endpoint's maximum context length is 128,000 tokens. However, you requested"
     " about 200,000 tokens (150,000 of text input, 40,000 of tool input, 0 of image input).",
+    "LiteLLM class": "litellm.ContextWindowExceededError: litellm.BadRequestError: too much for it",
     "Anthropic": "prompt is too long: 210333 tokens > 200000 maximum",
     "Anthropic answer": "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200",
     "Anthropic request": "request_too_large",

@@ -46,6 +46,7 @@ from pi.base.errors import PiError
 _PASSING = frozenset({408, 409, 425})
 """Statuses below 500 after which a retry may succeed."""
 _OVERFLOW_STATUSES = frozenset({None, 400, 413, 422, 500})
+_BUSY_STATUSES = frozenset({400, 403, 404, 422})
 _QUOTA_STATUSES = frozenset({None, 400, 403, 429})
 
 # Patterns are compiled by the first failure, not at import, which every first request pays for.
@@ -60,6 +61,12 @@ _SHORT_WINDOW = (
 """The quota resets in a moment: a rate limit, whatever its code."""
 _BROKEN_CALL = r"error parsing tool call|failed to parse (?:input at pos|tool call)"
 """Local servers that cannot parse their own model's tool call."""
+_BUSY = (
+    r"overloaded|at capacity|(?:currently|temporarily) (?:busy|unavailable)|server_busy|peak load"
+    r"|upstream provider returned an error|unable to forward upstream"
+    r"|stream disconnected before completion"
+)
+"""A gateway's own words for a passing failure, which some send with a status of the request."""
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
 WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
 """A message that ends with a status and the JSON of a refusal."""
@@ -195,6 +202,8 @@ def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderErro
         return ContextOverflow, code
     if status in _QUOTA_STATUSES and _mentions_quota(text):
         return QuotaExhausted, code
+    if status in _BUSY_STATUSES and _matches(_BUSY, text):
+        return ProviderUnavailable, code
     if status is not None:
         return _kind_by_status(status), code
     return _kind_of_unknown(names, text), code

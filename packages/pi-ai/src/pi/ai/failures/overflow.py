@@ -26,6 +26,7 @@ WORDINGS: tuple[tuple[str, str], ...] = (
     ("Mistral", rf"too large for model with {_NUMBER} maximum context length"),
     ("Poolside", rf"maximum allowed input length of {_NUMBER} tokens?"),
     ("Together", r"longer than the model'?s context length"),
+    ("LiteLLM", r"ContextWindowExceededError"),
     (
         "LiteLLM, SGLang",
         rf"exceeds? (?:the )?(?:model'?s )?maximum context length(?: of {_NUMBER})?",
