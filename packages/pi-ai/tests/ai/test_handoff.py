@@ -20,6 +20,7 @@ from pi.ai.models.model import Model
 from pi.ai.wire_support.handoff import NO_IMAGES, NO_RESULT, plain_id, prepare, same_id, unique_id
 from pi.base.records import replace
 
+USER = UserMessage(content="hi")
 MODEL = Model(id="m", name="M", api="a", provider="p", input=("text", "image"))
 
 
@@ -43,7 +44,7 @@ def missing(id: str) -> ToolResultMessage:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped")
-def test_thinking_of_other_models_becomes_text_and_their_signatures_are_dropped() -> None:
+def test_thinking_and_signatures_of_other_models_are_dropped() -> None:
     foreign = assistant(
         Thinking(thinking="deep", thinking_signature="s"),
         Thinking(thinking="", thinking_signature="s"),
@@ -54,9 +55,15 @@ def test_thinking_of_other_models_becomes_text_and_their_signatures_are_dropped(
     )
 
     assert prepare((foreign, result("c")), MODEL, same_id) == (
-        replace(foreign, content=(Text(text="deep"), Text(text="t"), call("c"))),
+        replace(foreign, content=(Text(text="t"), call("c"))),
         result("c"),
     )
+
+
+def test_an_answer_of_another_model_that_was_only_thinking_is_left_out() -> None:
+    foreign = assistant(Thinking(thinking="deep"), model="other")
+
+    assert prepare((USER, foreign, USER), MODEL, same_id) == (USER, USER)
 
 
 @pytest.mark.behaviour("empty-and-redacted-thinking-survives")

@@ -53,7 +53,7 @@ def test_every_kind_of_message_has_its_tags() -> None:
 
     assert serialise(items) == (
         "<user>\nhi\n[picture, image/png]\n</user>",
-        "<thinking>\nhm\n</thinking>\n<assistant>\nLet me look.\n</assistant>\n"
+        "<assistant>\nLet me look.\n</assistant>\n"
         '<call tool="read">\npath: a\nlimit: 3\n</call>\n'
         '<call tool="ls">\n(no arguments)\n</call>',
         '<result tool="read">\ntext\n</result>',
@@ -66,12 +66,12 @@ def test_every_kind_of_message_has_its_tags() -> None:
 
 
 @pytest.mark.behaviour("summary-request-fits")
-def test_long_results_arguments_and_thoughts_are_shortened() -> None:
+def test_long_results_and_arguments_are_shortened_and_thoughts_are_left_out() -> None:
     thinking = CompactionItem.of("1", AssistantMessage(content=(Thinking(thinking="t" * 9000),)))
     many = call("c", **{f"a{number}": "x" * 3000 for number in range(9)})
     items = [thinking, answer("2", "", many), result("3", "c", "r" * 9000)]
 
-    assert [len(text) for text in serialise(items)] == [2023, 2027, 2031]
+    assert [len(text) for text in serialise(items)] == [2027, 2031]
 
 
 @pytest.mark.behaviour("history-is-untrusted-input")

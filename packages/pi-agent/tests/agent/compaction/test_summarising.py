@@ -34,7 +34,7 @@ async def test_a_window_of_unknown_size_is_enough_for_notes() -> None:
     assert await asking.notes([TEXT], "history") == "notes"
 
 
-async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
+async def test_a_request_offers_no_tools_and_allows_the_longest_answer_of_the_model() -> None:
     ask = ScriptedAsk(says("notes", tokens=7))
     asking = summariser(ask)
 
@@ -45,7 +45,7 @@ async def test_a_request_offers_no_tools_and_bounds_its_answer() -> None:
             context=Context(
                 system_prompt=SYSTEM, messages=(UserMessage(content=question("history", TEXT)),)
             ),
-            max_tokens=8192,
+            max_tokens=MODEL.max_tokens,
             purpose="compaction",
         )
     ]
@@ -79,7 +79,7 @@ async def test_a_bad_summary_is_rejected_and_retried_once_with_the_complaint(
         question("history", TEXT),
         question("history", TEXT, complaint=complaint),
     ]
-    assert [request.max_tokens for request in ask.requests] == [8192, 16384]
+    assert [request.max_tokens for request in ask.requests] == [MODEL.max_tokens] * 2
 
 
 @pytest.mark.behaviour("bad-summary-is-not-stored", "no-gain-tries-the-next")

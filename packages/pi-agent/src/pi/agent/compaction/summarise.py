@@ -213,6 +213,7 @@ class Summariser:
         self._largest_answer = model.max_tokens
         desired = max(SMALLEST_ANSWER, settings.reserve_tokens // 2)
         self._answer = min(desired, model.max_tokens, self._window // 8)
+        """Room that is left for the answer. It may be longer where the conversation is short."""
         self.usage = Usage()
 
     async def notes(
@@ -295,9 +296,10 @@ class Summariser:
         self, prompt: str, answer_tokens: int, most_tokens: int | None
     ) -> tuple[str, CompactionFailed | None]:
         """Return the summary in one response, and the error if it cannot be used."""
+        free = self._window - (size(SYSTEM) + size(prompt)) // BYTES_PER_TOKEN
         request = SummaryRequest(
             context=Context(system_prompt=SYSTEM, messages=(UserMessage(content=prompt),)),
-            max_tokens=min(answer_tokens, self._largest_answer),
+            max_tokens=min(max(answer_tokens, free), self._largest_answer),
             purpose=self._purpose,
         )
         answer = await self._ask(request)

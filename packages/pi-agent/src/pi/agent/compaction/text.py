@@ -125,7 +125,6 @@ def shortened(text: str, most: int, *, suffix: str = "") -> str:
 
 
 MAX_RESULT = 2000
-MAX_THINKING = 2000
 MAX_ARGUMENT = 500
 MAX_CALL = 2000
 
@@ -177,7 +176,7 @@ def _block(block: Text | Thinking | ToolCall) -> str:
         case Text():
             return _element("assistant", block.text)
         case Thinking():
-            return _element("thinking", shortened(block.thinking, MAX_THINKING))
+            return ""  # what it led to is in the answer and the calls
     return _element("call", _arguments(block.arguments), tool=escape_tags(block.name))
 
 

@@ -45,7 +45,8 @@ _ODD_IN_ID = r"[^A-Za-z0-9_-]"
 def prepare(messages: Sequence[Message], model: Model, make_id: MakeId) -> tuple[Message, ...]:
     """Return ``messages`` in a form that ``model`` accepts: see the module's description."""
     adapted = (_adapt(message, model) for message in messages if not _ended_early(message))
-    return tuple(pair_results(_rename_calls(adapted, make_id)))
+    kept = (message for message in adapted if message is not None)
+    return tuple(pair_results(_rename_calls(kept, make_id)))
 
 
 def is_own(message: AssistantMessage, model: Model) -> bool:
@@ -87,12 +88,14 @@ def _ended_early(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and message.stop_reason in ("error", "aborted")
 
 
-def _adapt(message: Message, model: Model) -> Message:
+def _adapt(message: Message, model: Model) -> Message | None:
     match message:
         case AssistantMessage():
             blocks = [block for block in message.content if _has_name(block)]
             if not is_own(message, model):
                 blocks = [plain for block in blocks if (plain := _without_secrets(block))]
+            if message.content and not blocks:
+                return None  # all of it was thoughts of another model
             return replace(message, content=tuple(blocks))
         case _:
             return message if model.sees_images else without_images(message)
@@ -104,12 +107,13 @@ def _has_name(block: Text | Thinking | ToolCall) -> bool:
 
 
 def _without_secrets(block: Text | Thinking | ToolCall) -> Text | ToolCall | None:
-    """Return a foreign block without signatures that only its own provider understands."""
+    """Return a foreign block without signatures that only its own provider understands.
+
+    Thoughts of another model are left out: as text they read like a part of its answer.
+    """
     match block:
         case Thinking():
-            if block.redacted is True or not block.thinking.strip():
-                return None
-            return Text(text=block.thinking)
+            return None
         case Text():
             return replace(block, text_signature=UNSET)
         case ToolCall():

@@ -53,16 +53,19 @@ def test_a_turn_is_encoded_in_the_format_of_mistral() -> None:
 
 
 @pytest.mark.behaviour("foreign-thinking-is-dropped", "tool-call-ids-are-valid")
-def test_thinking_and_ids_of_another_model_are_converted() -> None:
+def test_thinking_of_another_model_is_left_out_and_its_ids_are_converted() -> None:
     foreign = assistant_message(
-        Thinking(thinking="hm", thinking_signature="x"), peek("call_1|fc_1"), by=model("other")
+        Thinking(thinking="hm", thinking_signature="x"),
+        Text(text="so"),
+        peek("call_1|fc_1"),
+        by=model("other"),
     )
 
     assert encoded(HELLO, foreign, result("call_1|fc_1", Text(text="R")))[1:] == [
         {
             "role": "assistant",
             "prefix": False,
-            "content": [text("hm")],
+            "content": [text("so")],
             "toolCalls": [called(short_id("call_1|fc_1"), 0)],
         },
         tool(short_id("call_1|fc_1"), text("R")),
