@@ -99,6 +99,27 @@ def test_guests_are_told_what_they_may_do_before_they_choose(journey: Journey) -
             viewer.sees("This link is view-only")
 
 
+def test_a_view_only_guest_is_offered_nothing_that_it_may_not_do(journey: Journey) -> None:
+    journey.home.use_settings(task={"enabled": True})
+    with host(journey, view=True) as (sharer, link):
+        journey.model.script(
+            calls("task", tasks=[{"name": "scout", "agent": "task", "task": "look"}]),
+            calls("yield", data="seen"),
+            says("Done."),
+        )
+        sharer.submits("go")
+        sharer.sees("Done.")
+        with journey.terminal("join", link, columns=WIDE) as viewer:
+            viewer.sees("Done.", "This link is view-only")
+            viewer.submits("/agents")
+            viewer.shows("scout", "completed", "This link is view-only: you see the table")
+            assert "s message" not in viewer.screen and "c cancel" not in viewer.screen
+            viewer.types("s")
+            viewer.types(ENTER)
+            assert "Write to scout" not in viewer.settles()
+            viewer.shows("you see the table")
+
+
 def test_a_guest_is_told_why_it_is_back_in_its_own_session(journey: Journey) -> None:
     with host(journey) as (sharer, link), journey.terminal(columns=WIDE) as guest:
         journey.model.says("Mine.")

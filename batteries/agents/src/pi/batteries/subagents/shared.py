@@ -9,7 +9,7 @@ from pi.batteries.subagents.nodes import SIGNS
 from pi.extension import Json, PiError, Scope, ToolFailed
 
 SERVICE = "shared_agents"
-"""``pi.service`` of a guest: ``agents()``, ``command()`` and ``transcript()`` of the host."""
+"""``pi.service`` of a guest: ``can_write``, ``agents()``, ``command()`` and ``transcript()``."""
 FETCH_SECONDS = 1.0
 """Minimum time between two requests for the transcript that is shown."""
 
@@ -54,6 +54,8 @@ class SharedAgents:
         self._scope = scope
         self._texts: dict[str, str] = {}
         self._fetched: dict[str, float] = {}
+        self.is_read_only = not service.can_write
+        """Whether the link of the guest allows to watch the table only."""
         self.tree = self
         self.catalog = self
 

@@ -430,10 +430,14 @@ class AgentCommands:
         histories: Histories | SharedAgents,
         ctx: CommandContext,
     ) -> None:
+        is_read_only = isinstance(work, SharedAgents) and work.is_read_only
+
         def make(tui: Any, theme: Theme, keys: Any, done: Any) -> AgentsScreen:
             from pi.batteries.subagents.views import AgentsScreen  # deferred: only drawn here
 
-            screen = AgentsScreen(work, histories, tui, theme, done, run=self._run)
+            screen = AgentsScreen(
+                work, histories, tui, theme, done, run=self._run, is_read_only=is_read_only
+            )
             timer = self._pi.scope.every(REFRESH_SECONDS, tui.request_render)
             screen.on_close(timer.remove)
             return screen

@@ -31,6 +31,7 @@ COLOURS = {
 }  # fmt: skip
 COLLAPSED_ROWS = 12
 HINT = "Enter transcript · s message · c cancel the agent · ↑↓ select · Escape close"
+READ_ONLY_HINT = "This link is view-only: you see the table · ↑↓ select · Escape close"
 PAGE_HINT = "↑↓ PageUp PageDown scroll · Escape close"
 TRANSCRIPT_HINT = "s message · c cancel the agent · ↑↓ PageUp PageDown scroll · Escape back"
 WRITING_HINT = "Enter send · Escape cancel"
@@ -188,7 +189,9 @@ class AgentsScreen:
         done: Callable[[Any], None],
         *,
         run: Callable[[Coroutine[Any, Any, Any]], None],
+        is_read_only: bool = False,
     ) -> None:
+        self._is_read_only = is_read_only
         self._work: Any = work
         self._histories: Any = histories
         self._tui = tui
@@ -251,7 +254,8 @@ class AgentsScreen:
         ]
         if selected is not None:
             rows += ["", *self._facts(selected)]
-        return _Page("Agents", f"{active} working · {len(nodes)} in all", rows, HINT)
+        hint = READ_ONLY_HINT if self._is_read_only else HINT
+        return _Page("Agents", f"{active} working · {len(nodes)} in all", rows, hint)
 
     def _row(self, node: AgentNode | SharedAgent, width: int, *, is_selected: bool) -> str:
         theme = self._theme
@@ -311,6 +315,8 @@ class AgentsScreen:
             self._field.handle_input(data)
         elif _closes(data):
             self._close()
+        elif self._is_read_only:
+            self._select(data)
         elif matches_key(data, "s"):
             self._write()
         elif matches_key(data, "c"):

@@ -90,6 +90,11 @@ class HostAgents:
         self._guest = guest
         self.rows: list[Json] = []
 
+    @property
+    def can_write(self) -> bool:
+        """Whether the link allows messages, stops and transcripts."""
+        return self._guest.link.keys.can_write
+
     def agents(self) -> list[Json]:
         """One row for each agent, parents before children."""
         return self.rows
