@@ -78,3 +78,46 @@ def test_a_run_that_begins_with_a_warning_gets_the_critical_one_too(journey: Jou
 
     assert warnings(journey) == [None, "IMPORTANT", None, "CRITICAL"]
     assert "IMPORTANT TIMEBOX WARNING" in journey.model.prompt_of(2)
+
+
+def test_max_turns_counts_requests_of_the_model(journey: Journey) -> None:
+    for _ in range(5):
+        journey.model.calls("bash", command="true")
+    ended = journey.pi("--max-turns", "3", "-p", "work on")
+
+    assert (ended.code, len(journey.model.requests)) == (3, 3)
+    assert "Timebox budget spent." in ended.err
+
+
+def test_an_answer_within_max_turns_is_printed(journey: Journey) -> None:
+    journey.model.calls("bash", command="true")
+    journey.model.says("Done.")
+    ended = journey.pi("--max-turns", "2", "--timebox", "15m", "-p", "work on")
+
+    assert (ended.code, ended.out) == (0, "Done.\n")
+
+
+def test_max_turns_of_a_resumed_session_counts_from_there(journey: Journey) -> None:
+    journey.pi("-p", "begin")
+    journey.model.calls("bash", command="true")
+    ended = journey.pi("--max-turns", "1", "-p", "--continue", "go on")
+
+    assert (ended.code, len(journey.model.requests)) == (3, 2)
+
+
+def test_max_turns_ends_a_prompt_of_an_editor(journey: Journey) -> None:
+    for _ in range(3):
+        journey.model.calls("bash", command="true")
+    with journey.acp("--max-turns", "2") as editor:
+        result = editor.prompts(editor.opens(), "work on")
+
+    assert result["stopReason"] == "max_turn_requests"
+
+
+@pytest.mark.parametrize("option", ["--max-turns", "--max-cost"])
+def test_a_limit_that_is_no_number_is_an_error(journey: Journey, option: str) -> None:
+    ended = journey.pi(option, "many", "-p", "work on")
+
+    assert ended.code == 1
+    assert "is invalid" in ended.err
+    assert not journey.model.requests

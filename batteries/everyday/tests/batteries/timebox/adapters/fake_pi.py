@@ -87,7 +87,7 @@ class FakePi:
         self.handlers[f"--{name}"] = options
 
     def get_flag(self, name: str) -> str | None:
-        return self.flag
+        return self.flag if name == "timebox" else None
 
     def add_policy(self, policy: PiTimebox, *, at: str) -> None:
         self.policy = policy

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pi.batteries.timebox.adapters.claude_code import NO_COST, command_in, main, run_detached
+from pi.batteries.timebox.adapters.claude_code import NOT_REPORTED, command_in, main, run_detached
 from pi.batteries.timebox.core.timebox import EXPIRED, USAGE
 
 START = 1_700_000_000_000
@@ -180,7 +180,7 @@ def test_tokens_are_counted_from_the_position_of_the_transcript_at_the_start(
 
 
 def test_a_cost_limit_is_rejected_in_claude_code(claude: Claude) -> None:
-    assert claude.submit("/timebox 15m cost:2.50") == blocked(NO_COST)
+    assert claude.submit("/timebox 15m cost:2.50") == blocked(NOT_REPORTED)
     assert claude.files == []
 
 

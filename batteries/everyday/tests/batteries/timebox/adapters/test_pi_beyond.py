@@ -113,7 +113,7 @@ async def test_without_a_user_an_invalid_flag_refuses_all_prompts() -> None:
 
         await pi.start()
 
-        refusal = f"--timebox {flag!r} is invalid. {USAGE} (1)"
+        refusal = f"The budget of the command line is invalid: {flag!r}. {USAGE} (1)"
         assert [await pi.prompt(), await pi.prompt()] == [refusal, refusal]
         assert pi.recorded == []
 

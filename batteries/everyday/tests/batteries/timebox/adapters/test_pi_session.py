@@ -40,19 +40,19 @@ def test_the_totals_include_all_usage_of_the_log() -> None:
 
     totals.recount(ENTRIES)
 
-    assert totals.reading(5) == {"time": 5, "turns": 2, "tokens": 50, "cost": 1.25}
+    assert totals.reading(5) == {"time": 5, "turns": 2, "requests": 1, "tokens": 50, "cost": 1.25}
 
 
 def test_totals_are_incremented_until_they_are_recounted() -> None:
     totals = SessionTotals()
     totals.recount(ENTRIES)
-    totals.add_turn()
+    totals.add_message(UserMessage(content="more"))
     totals.add_usage(COST)
-    assert totals.reading(6) == {"time": 6, "turns": 3, "tokens": 60, "cost": 1.5}
+    assert totals.reading(6) == {"time": 6, "turns": 3, "requests": 1, "tokens": 60, "cost": 1.5}
 
     totals.recount([])
 
-    assert totals.reading(7) == {"time": 7, "turns": 0, "tokens": 0, "cost": 0.0}
+    assert totals.reading(7) == {"time": 7, "turns": 0, "requests": 0, "tokens": 0, "cost": 0.0}
 
 
 def test_records_are_found_among_other_entries_and_invalid_ones_are_skipped() -> None:

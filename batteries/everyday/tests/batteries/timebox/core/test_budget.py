@@ -12,6 +12,7 @@ def test_usage_is_counted_from_the_start_of_the_budget() -> None:
     assert held.used(at(2, turns=9, tokens=350, cost=2.0)) == {
         "time": 2 * MINUTE,
         "turns": 2,
+        "requests": 0,
         "tokens": 250,
         "cost": 0.5,
     }
@@ -20,7 +21,13 @@ def test_usage_is_counted_from_the_start_of_the_budget() -> None:
 def test_a_clock_that_jumps_back_and_a_shorter_fork_count_as_zero_usage() -> None:
     held = TimeboxBudget(limits={"turns": 5}, start=at(0, turns=7))
 
-    assert held.used(at(-10, turns=3)) == {"time": 0, "turns": 0, "tokens": 0, "cost": 0}
+    assert held.used(at(-10, turns=3)) == {
+        "time": 0,
+        "turns": 0,
+        "requests": 0,
+        "tokens": 0,
+        "cost": 0,
+    }
 
 
 def test_remaining_amounts_are_listed_for_each_limit() -> None:

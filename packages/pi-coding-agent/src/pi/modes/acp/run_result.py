@@ -30,9 +30,11 @@ class RunFailures(Policy):
 def stop_reason(
     answer: AssistantMessage | None, error: ProviderError | None, decision: Next | None
 ) -> str:
-    """Return why a run that was not cancelled ended. Raises ``RequestFailed`` if it failed."""
+    """Return why a run ended that the client has not cancelled. Raises ``RequestFailed``."""
     if decision is not None and decision.action == "stop" and decision.exit_code is not None:
         return "max_turn_requests"  # a budget is spent, or a loop was cut
+    if answer is not None and answer.stop_reason == "aborted":
+        return "cancelled"  # by an extension
     if answer is None or answer.stop_reason not in ("error", "length"):
         return "end_turn"
     if answer.stop_reason == "length":

@@ -228,10 +228,9 @@ class AcpSession:
         return {"stopReason": self._stop_reason(decision), "usage": usage}
 
     def _stop_reason(self, decision: Next | None) -> str:
-        answer = self._answer
-        if self._cancelled or (answer is not None and answer.stop_reason == "aborted"):
+        if self._cancelled:
             return "cancelled"
-        return stop_reason(answer, self._failures.last, decision)
+        return stop_reason(self._answer, self._failures.last, decision)
 
     async def steer(self, prompt: PromptInput, message_id: str | None) -> Json:
         """Add a message to the running turn, once for each ``message_id``."""

@@ -124,7 +124,7 @@ def _lines(transcript: Path) -> Iterator[object]:
         return  # missing before the first answer
 
 
-NO_COST = "Claude Code does not report costs to hooks. Use tokens:200k instead of cost:."
+NOT_REPORTED = "Claude Code does not report costs and requests to hooks. Use tokens:200k instead."
 
 _COMMAND = re.compile(r"(/?)timebox(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 
@@ -187,8 +187,8 @@ class Hook:
     def _command(self, arguments: str) -> Json:
         parsed = parse(arguments)
         limits = parsed.limits if isinstance(parsed, SetBudget) else None
-        if limits and "cost" in limits:
-            self._messages.append(NO_COST)
+        if limits and not limits.keys().isdisjoint(("cost", "requests")):
+            self._messages.append(NOT_REPORTED)
         else:
             self._note(self.core.command(arguments, self._reading(limits)))
         return self._block_prompt()

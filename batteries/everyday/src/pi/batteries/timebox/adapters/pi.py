@@ -1,4 +1,4 @@
-"""Timebox in pi: ``/timebox``, ``--timebox``, the status line, and the limits on runs."""
+"""Timebox in pi: ``/timebox``, its options, the status line, and the limits on runs."""
 
 from __future__ import annotations
 
@@ -54,25 +54,29 @@ ACTIVE, OFF = "timebox-active", "timebox-off"
 
 
 class SessionTotals:
-    """Turns, tokens and cost of a session. Counted once, then updated by events."""
+    """Turns, requests, tokens and cost of a session. Counted once, then updated by events."""
 
     def __init__(self) -> None:
         self._turns = 0
+        self._requests = 0
         self._tokens = 0
         self._cost = 0.0
 
     def recount(self, entries: Iterable[Entry]) -> None:
         """Count again from ``entries``: messages, summaries, and other entries with a cost."""
-        self._turns, self._tokens, self._cost = 0, 0, 0.0
+        self._turns, self._requests, self._tokens, self._cost = 0, 0, 0, 0.0
         for entry in entries:
-            if isinstance(entry, MessageEntry) and isinstance(entry.message, UserMessage):
-                self.add_turn()
+            if isinstance(entry, MessageEntry):
+                self.add_message(entry.message)
             if (usage := usage_of(entry)) is not None:
                 self.add_usage(usage)
 
-    def add_turn(self) -> None:
-        """Count a user message."""
-        self._turns += 1
+    def add_message(self, message: object) -> None:
+        """Count a message of the user or an answer of the model."""
+        if isinstance(message, UserMessage):
+            self._turns += 1
+        elif isinstance(message, AssistantMessage):
+            self._requests += 1
 
     def add_usage(self, usage: Usage) -> None:
         """Count the tokens and cost of an answer, as ``/session`` does."""
@@ -81,7 +85,13 @@ class SessionTotals:
 
     def reading(self, now_ms: int) -> Reading:
         """Return the totals at that time."""
-        return {"time": now_ms, "turns": self._turns, "tokens": self._tokens, "cost": self._cost}
+        return {
+            "time": now_ms,
+            "turns": self._turns,
+            "requests": self._requests,
+            "tokens": self._tokens,
+            "cost": self._cost,
+        }
 
 
 def records(entries: Iterable[Entry]) -> Iterator[TimeboxRecord]:
@@ -177,18 +187,20 @@ class StatusLine:
 
 
 NAME = "timebox"
+LIMITS = {"max-turns": "requests", "max-cost": "cost"}
+"""Options that set one limit, as evaluations need them: the words of ``/timebox`` by option."""
 SPENT = 3
 """Exit code of ``-p`` and JSON mode when the budget is spent."""
 UNUSABLE = 1
 """Exit code of both when ``--timebox`` is invalid."""
 PRICED: frozenset[Dimension] = frozenset({"tokens", "cost"})
 """Limits that only requests use up; they need a meter of all requests."""
-IN_A_RUN: frozenset[Dimension] = PRICED | {"time"}
+IN_A_RUN: frozenset[Dimension] = PRICED | {"time", "requests"}
 """Limits that are checked before each request; turns are checked when a prompt begins."""
 
 
 def extension(pi: ExtensionAPI) -> None:
-    """Register ``/timebox`` and ``--timebox``."""
+    """Register ``/timebox``, ``--timebox``, ``--max-turns`` and ``--max-cost``."""
     box = PiTimebox(pi)
     pi.register_command(
         NAME,
@@ -202,6 +214,10 @@ def extension(pi: ExtensionAPI) -> None:
         NAME,
         type="string",
         description='stop when this is spent, e.g. "15m turns:3 tokens:200k cost:2.50"',
+    )
+    pi.register_flag("max-turns", type="string", description="stop after this many model requests")
+    pi.register_flag(
+        "max-cost", type="string", description="stop when this many US dollars are spent"
     )
     pi.on("session_start", box.session_start)
     pi.on("before_agent_start", box.before_agent_start)
@@ -239,7 +255,7 @@ class PiTimebox(Policy):
         await self._do(self._core.command(arguments, self._reading()))
 
     async def _apply_flag(self, text: str) -> None:
-        """Apply ``--timebox``.
+        """Apply the options of the command line.
 
         In print and JSON mode an invalid budget refuses all requests, with exit code ``UNUSABLE``.
         """
@@ -250,8 +266,20 @@ class PiTimebox(Policy):
         if understood or self._attended:
             await self._do(self._core.command(text, self._reading()))
         else:
-            self._core.refusal = f"--timebox {text!r} is invalid. {USAGE}"
+            self._core.refusal = f"The budget of the command line is invalid: {text!r}. {USAGE}"
             self._exit_code = UNUSABLE
+
+    def _flags(self) -> str:
+        """Return the budget of the command line, as ``/timebox`` takes it; empty without one."""
+        own = self._pi.get_flag(NAME)
+        budget, _, command = own.partition(" -- ") if isinstance(own, str) else ("", "", "")
+        limits = [
+            f"{word}:{self._pi.get_flag(flag)}"
+            for flag, word in LIMITS.items()
+            if self._pi.get_flag(flag)
+        ]
+        text = " ".join(filter(None, (budget, *limits)))
+        return f"{text} -- {command}" if command else text
 
     # Events ---------------------------------------------------------------------------------------
 
@@ -261,8 +289,8 @@ class PiTimebox(Policy):
         self._totals.recount(entries)
         stored, knows = [*records(entries)], self._commands.knows
         restored = self._core.session_started(stored, self._reading(), knows=knows)
-        text = self._pi.get_flag(NAME)
-        if event.reason == "startup" and isinstance(text, str):
+        text = self._flags()
+        if event.reason == "startup" and text:
             await self._apply_flag(text)
         else:
             await self._do(restored)
@@ -291,9 +319,9 @@ class PiTimebox(Policy):
         await self._do(effects[:first])
 
     def message_end(self, event: MessageEndEvent, ctx: ExtensionContext) -> None:
-        """Count user messages."""
+        """Count user messages and answers."""
+        self._totals.add_message(event.message)
         if isinstance(event.message, UserMessage):
-            self._totals.add_turn()
             self._status.show()
 
     def agent_settled(self, event: AgentSettledEvent, ctx: ExtensionContext) -> None:

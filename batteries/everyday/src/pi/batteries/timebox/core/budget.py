@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Dimension: TypeAlias = Literal["time", "turns", "tokens", "cost"]
-"""Milliseconds; turns, i.e. user messages; tokens; US dollars."""
-DIMENSIONS: tuple[Dimension, ...] = ("time", "turns", "tokens", "cost")
+Dimension: TypeAlias = Literal["time", "turns", "requests", "tokens", "cost"]
+"""Milliseconds; turns, i.e. user messages; answers of the model; tokens; US dollars."""
+DIMENSIONS: tuple[Dimension, ...] = ("time", "turns", "requests", "tokens", "cost")
 
 Amounts: TypeAlias = Mapping[Dimension, float]
 """An amount per dimension. A missing limit means unlimited, a missing amount means 0."""
@@ -73,6 +73,11 @@ def format_turns(count: float) -> str:
     return "1 turn" if count == 1 else f"{count:.0f} turns"
 
 
+def format_requests(count: float) -> str:
+    """``1 request``, ``20 requests``."""
+    return "1 request" if count == 1 else f"{count:.0f} requests"
+
+
 def format_tokens(count: float) -> str:
     """``950 tokens``, ``1.2k tokens``, ``200k tokens``, ``1.5M tokens``; never rounded up."""
     for unit, name in ((1_000_000, "M"), (1000, "k")):
@@ -90,6 +95,7 @@ def format_cost(dollars: float) -> str:
 FORMS: dict[Dimension, Callable[[float], str]] = {
     "time": format_span,
     "turns": format_turns,
+    "requests": format_requests,
     "tokens": format_tokens,
     "cost": format_cost,
 }
@@ -126,6 +132,10 @@ def status_line(budget: TimeboxBudget, reading: Reading) -> str:
     if "turns" in limits:
         turns = f"{limits['turns'] - remaining['turns']:.0f}/{limits['turns']:.0f}"
         parts[1] = f"{format_turns(remaining['turns'])} left ({turns})"
+    if "requests" in limits:
+        parts.append(
+            f"{format_requests(remaining['requests'])} left ({limits['requests']:.0f} budget)"
+        )
     if "tokens" in limits:
         total = format_tokens(limits["tokens"]).removesuffix(" tokens")
         parts.append(f"{format_tokens(remaining['tokens'])} left ({total} budget)")
@@ -141,7 +151,7 @@ def spent_line(budget: TimeboxBudget, used: Amounts) -> str:
     amounts = [format_turns(used["turns"]), format_time(used["time"])]
     amounts += [
         FORMS[dimension](used[dimension])
-        for dimension in ("tokens", "cost")
+        for dimension in ("requests", "tokens", "cost")
         if dimension in budget.limits
     ]
     return f"Timebox budget spent. Used {', '.join(amounts)}."

@@ -19,6 +19,7 @@ COMPLETIONS = (
     "turns:3",
     "turns:5",
     "turns:10",
+    "requests:20",
     "tokens:200k",
     "cost:2.50",
 )
@@ -28,6 +29,7 @@ COMPLETIONS = (
 _NUMBER = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)"
 _TIME = re.compile(rf"{_NUMBER}\s*([smh]?)", re.IGNORECASE)
 _TURNS = re.compile(r"turns:\s*([0-9]{1,9})", re.IGNORECASE)
+_REQUESTS = re.compile(r"requests:\s*([0-9]{1,9})", re.IGNORECASE)
 _TOKENS = re.compile(rf"tokens:\s*{_NUMBER}\s*([km]?)", re.IGNORECASE)
 _COST = re.compile(rf"cost:\s*\$?{_NUMBER}", re.IGNORECASE)
 _MILLISECONDS = {"s": 1000, "m": 60_000, "": 60_000, "h": 3_600_000}
@@ -102,6 +104,12 @@ def parse_turns(word: str) -> int | None:
     return None if match is None else int(match[1])
 
 
+def parse_requests(word: str) -> int | None:
+    """The number of ``requests:20``; ``None`` for other words."""
+    match = _REQUESTS.fullmatch(word)
+    return None if match is None else int(match[1])
+
+
 def parse_tokens(word: str) -> int | None:
     """The number of ``tokens:200k`` or ``tokens:1.5M``; ``None`` for other words."""
     return _parse_scaled(_TOKENS, word, _TOKENS_OF)
@@ -116,6 +124,7 @@ def parse_cost(word: str) -> float | None:
 _PARSERS: dict[Dimension, Callable[[str], float | None]] = {
     "time": parse_time_ms,
     "turns": parse_turns,
+    "requests": parse_requests,
     "tokens": parse_tokens,
     "cost": parse_cost,
 }

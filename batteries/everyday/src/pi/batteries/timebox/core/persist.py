@@ -26,6 +26,7 @@ Json: TypeAlias = dict[str, Any]
 FIELDS: dict[Dimension, tuple[str, str]] = {
     "time": ("timeLimitMs", "startTime"),
     "turns": ("turnLimit", "startTurn"),
+    "requests": ("requestLimit", "startRequests"),
     "tokens": ("tokenLimit", "startTokens"),
     "cost": ("costLimit", "startCost"),
 }

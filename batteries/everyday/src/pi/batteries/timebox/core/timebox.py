@@ -33,7 +33,7 @@ from pi.batteries.timebox.core.persist import (
 )
 
 USAGE = (
-    "Usage: /timebox 15m | turns:5 | tokens:200k | cost:2.50 | status | off."
+    "Usage: /timebox 15m | turns:5 | requests:20 | tokens:200k | cost:2.50 | status | off."
     " Limits go together; after -- follows a command for when they are spent."
 )
 NONE_ACTIVE = "No active timebox."
