@@ -131,3 +131,15 @@ async def test_clipboard_programs_inherit_display_variables_but_no_secrets(tmp_p
     assert await run(["sh", "-c", "env > seen"], b"")
     assert "DISPLAY=:0" in (seen := (tmp_path / "seen").read_text())
     assert "MY_KEY" not in seen
+
+
+@pytest.mark.behaviour("copy-reports-truth")
+async def test_the_terminal_gets_the_text_as_well_if_the_variable_says_so() -> None:
+    env = {"DISPLAY": ":0", "PI_CLIPBOARD_OSC52": "1"}
+    kit = ClipboardFixture("xclip")
+
+    assert await kit.clipboard(env).copy("text") == Copied(by="xclip", confirmed=True)
+    assert kit.written == [osc52("text")]
+
+    await kit.clipboard(env).copy("x" * 100_000)
+    assert len(kit.written) == 1, "it is too long for a terminal"

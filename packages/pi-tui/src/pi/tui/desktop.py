@@ -24,6 +24,8 @@ from pi.tui.terminal import OVER_SSH
 MAX_OSC52_CHARACTERS = 100_000
 """Base64 characters that terminals accept in one OSC 52. They silently truncate or ignore more."""
 
+ALSO_OSC52 = "PI_CLIPBOARD_OSC52"
+"""Variable that also sends copied text to the terminal, where pi cannot see that it is remote."""
 _SECONDS = 3.0
 _SCREEN_CHUNK = 76
 
@@ -66,15 +68,23 @@ class Clipboard:
             path = self._find(program)
             encoding = "utf-16" if program == "clip.exe" else "utf-8"
             if path and await self._run([path, *arguments], text.encode(encoding, "replace")):
+                if self._env.get(ALSO_OSC52) == "1" and self._fits(text):
+                    self._send(text)
                 return Copied(by=program, confirmed=True)
-        sequence = osc52(text)
-        if len(sequence) > MAX_OSC52_CHARACTERS:
+        if not self._fits(text):
             raise CopyFailed(
                 f"The text of {len(text)} characters is too long for the terminal to copy.",
                 hint="Install wl-copy, xclip or xsel, or copy a smaller part.",
             )
-        self._write(_for_screen(sequence) if self._env.get("STY") else sequence)
+        self._send(text)
         return Copied(by="terminal", confirmed=False)
+
+    def _fits(self, text: str) -> bool:
+        return len(osc52(text)) <= MAX_OSC52_CHARACTERS
+
+    def _send(self, text: str) -> None:
+        sequence = osc52(text)
+        self._write(_for_screen(sequence) if self._env.get("STY") else sequence)
 
     def _programs(self) -> Iterator[tuple[str, ...]]:
         """Yield the commands that may reach the clipboard, best first."""
