@@ -39,7 +39,7 @@ async def prompt(hosted: ExtensionFixture, *steps: Any) -> Cached:
 
 
 def big(reply: Reply) -> Reply:
-    return replace(reply, usage=Usage(input=1000, output=10))
+    return replace(reply, usage=Usage(input=100_000, output=10))
 
 
 async def test_the_cache_is_refreshed_while_a_tool_runs_and_its_usage_is_recorded(
@@ -82,8 +82,33 @@ async def test_an_idle_cache_is_refreshed_a_limited_number_of_times_if_enabled(
         provider = await prompt(hosted, big(says("hi")), *[says("w")] * 9)
         await hosted.fixture.clock.advance(1000)
 
-        assert len(provider.requests) == 4  # each time a continuation is less likely
-        assert kinds(hosted.session)[-3:] == ["usage"] * 3
+        assert len(provider.requests) == 3  # each time a continuation is less likely
+        assert kinds(hosted.session)[-2:] == ["usage"] * 2
+
+
+async def test_an_idle_cache_is_not_refreshed_for_less_than_five_cents(tmp_path: Path) -> None:
+    settings = {"cacheWarming": "idle"}
+    async with extension_session(tmp_path, settings=settings) as hosted:
+        small = replace(says("hi"), usage=Usage(input=12_000, output=10))
+        provider = await prompt(hosted, small, says("w"))
+        await hosted.fixture.clock.advance(1000)
+
+        assert len(provider.requests) == 1
+
+
+async def test_an_idle_cache_is_refreshed_for_half_an_hour_at_most(tmp_path: Path) -> None:
+    def eager(pi: ExtensionAPI) -> None:
+        @pi.on("cache_warming_decision")
+        def warm(event: Any, ctx: Any) -> Any:
+            return {"action": "warm"}
+
+    settings = {"cacheWarming": "idle"}
+    async with extension_session(tmp_path, eager, settings=settings) as hosted:
+        provider = await prompt(hosted, big(says("hi")), *[says("w")] * 99)
+        await hosted.fixture.clock.advance(7200)
+
+        assert len(provider.requests) == 1 + 20  # every 90 seconds
+        assert hosted.fixture.clock.sleeping == 0
 
 
 @pytest.mark.parametrize("settings", [{}, {"cacheWarming": "off"}])

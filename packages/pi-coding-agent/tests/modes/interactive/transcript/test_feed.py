@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pi.agent.events import (
     AgentEnd,
     AgentStart,
+    EntryAppended,
     MessageEnd,
     MessageStart,
     MessageUpdate,
@@ -403,3 +404,17 @@ def test_thinking_and_text_are_shown_in_separate_blocks() -> None:
     )
 
     assert hosted.rows == [" hm", " Yes."]
+
+
+def test_refreshes_of_the_cache_that_follow_each_other_are_one_row_with_their_sum() -> None:
+    def refresh(cost: float) -> EntryAppended:
+        usage = {"cost": {"total": cost}}
+        return EntryAppended(entry={"type": "usage", "kind": "cache_warm", "usage": usage})
+
+    hosted = Play().handle_event(refresh(0.25))
+    assert hosted.rows == [" Kept the provider's cache warm once · $0.2500"]
+
+    hosted.handle_event(refresh(0.5))
+    hosted.handle_event(MessageStart(message=UserMessage(content="go on")), refresh(0.1))
+    assert hosted.rows[0] == " Kept the provider's cache warm 2 times · $0.7500"
+    assert hosted.rows[-1] == " Kept the provider's cache warm once · $0.1000"

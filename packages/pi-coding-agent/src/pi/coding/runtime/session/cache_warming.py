@@ -33,6 +33,13 @@ REFRESH_FRACTION = 0.9
 RETURN_PROBABILITY = 0.5
 """Probability that an idle user continues before the refreshed cache expires."""
 
+IDLE_SECONDS = 30 * 60.0
+"""How long the cache is kept warm between runs."""
+MIN_IDLE_SAVING = 0.05
+"""Dollars that a refresh between runs is expected to save at least."""
+CACHE_WARM = "cache_warm"
+"""The kind of the entries in the session, as in the original."""
+
 
 class CacheWarming:
     """Refreshes the cache after a wait in the background; each turn restarts the wait."""
@@ -86,10 +93,18 @@ class CacheWarming:
     async def _keep_warm(self, answer: AssistantMessage, seconds: float) -> None:
         usage = answer.usage
         tokens = usage.input + usage.cache_read + usage.cache_write + usage.output
+        idle = 0.0
         for times in count(1):
             await self._core.machine.clock.sleep(seconds)
-            probability = 1.0 if self._core.agent.is_running else RETURN_PROBABILITY**times
-            question = decision(self._core.agent.model, tokens, probability)
+            model = self._core.agent.model
+            if self._core.agent.is_running:
+                question = decision(model, tokens, 1.0)
+            else:
+                idle += seconds
+                if idle > IDLE_SECONDS:
+                    return
+                probability = RETURN_PROBABILITY**times
+                question = decision(model, tokens, probability, min_saving=MIN_IDLE_SAVING)
             if (await self._core.bus.query(question)).action == "stop":
                 return
             await self._refresh()
@@ -110,7 +125,7 @@ class CacheWarming:
         answer = await stream.result()
         self._spent.append(
             UsageEntry(
-                kind="cache-warming",
+                kind=CACHE_WARM,
                 provider=request.model.provider,
                 model=request.model.id,
                 usage=answer.usage,
@@ -135,8 +150,13 @@ def lifetime(model: Model, *, long: bool) -> int | None:
     return seconds if isinstance(seconds, int) and seconds > 0 else None
 
 
-def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecisionEvent:
-    """Return the decision to refresh ``tokens``, which are needed again with a probability."""
+def decision(
+    model: Model, tokens: int, probability: float, *, min_saving: float = 0.0
+) -> CacheWarmingDecisionEvent:
+    """Return the decision to refresh ``tokens``, which are needed again with a probability.
+
+    It has to save more than it costs, and at least ``min_saving`` dollars.
+    """
     # Deferred: needed only when a cache is about to expire.
     from pi.coding.extension_host.events.queries import CacheWarmingDecisionEvent
 
@@ -147,5 +167,5 @@ def decision(model: Model, tokens: int, probability: float) -> CacheWarmingDecis
         warm_cost=warm,
         miss_cost=miss,
         continuation_probability=probability,
-        action="warm" if warm < miss * probability else "stop",
+        action="warm" if warm < miss * probability - min_saving else "stop",
     )

@@ -68,6 +68,7 @@ from pi.modes.interactive.transcript.notices import (
     FailureBlock,
     NoticeBlock,
     UserBashBlock,
+    WarmingBlock,
     tokens,
 )
 from pi.modes.interactive.transcript.tool_call_state import ToolCallState
@@ -131,17 +132,8 @@ class TranscriptBuilder:
     def _handle_other(self, event: object) -> None:
         """Handle entries other than messages, and retry."""
         match event:
-            case EntryAppended(entry={"type": "custom"} as entry):
-                self._begin(msgspec.convert(entry, Custom))
-            case EntryAppended(entry={"type": "custom_message", "display": True} as entry):
-                message = msgspec.convert(entry, CustomMessageEntry)
-                self._begin(
-                    CustomMessage(
-                        custom_type=message.custom_type,
-                        content=message.content,
-                        details=message.details,
-                    )
-                )
+            case EntryAppended(entry=entry):
+                self._show_entry(entry)
             case CompactionEnd(handed_off=True):
                 pass  # the next session shows the document
             case CompactionEnd(result=result) if not isinstance(result, UnsetType):
@@ -157,6 +149,22 @@ class TranscriptBuilder:
             case AutoRetryEnd() if self._failure is not None:
                 self._failure.recover()
                 self._failure = None
+
+    def _show_entry(self, entry: Any) -> None:
+        match entry:
+            case {"type": "usage", "kind": "cache_warm", "usage": usage}:
+                self._add_warming(usage["cost"]["total"])
+            case {"type": "custom"}:
+                self._begin(msgspec.convert(entry, Custom))
+            case {"type": "custom_message", "display": True}:
+                message = msgspec.convert(entry, CustomMessageEntry)
+                self._begin(
+                    CustomMessage(
+                        custom_type=message.custom_type,
+                        content=message.content,
+                        details=message.details,
+                    )
+                )
 
     def load(self, messages: Iterable[SessionMessage | Custom]) -> None:
         """Show a stored conversation, with the entries of extensions."""
@@ -193,7 +201,16 @@ class TranscriptBuilder:
         last = self._last
         return last if isinstance(last, ToolBlock | ReadGroupBlock) else None
 
+    def _add_warming(self, cost: float) -> None:
+        block = self._last
+        if not isinstance(block, WarmingBlock) or block.is_final:
+            block = WarmingBlock(self._look)
+            self.remark(block)
+        block.add(cost)
+
     def _append(self, block: Component) -> None:
+        if isinstance(self._last, WarmingBlock):
+            self._last.settle()
         if not isinstance(block, AnswerBlock):  # it is the last one only if it has any text
             self._last = block
         self._add(block)

@@ -150,6 +150,36 @@ class FailureBlock(Block):
         self.invalidate()
 
 
+class WarmingBlock(Block):
+    """Refreshes of the provider's cache in one row, which adds up those that follow each other."""
+
+    commit_safe_end = 0
+    """The row changes until another block follows."""
+
+    def __init__(self, look: TranscriptOptions) -> None:
+        super().__init__(look)
+        self.is_final = False
+        self._count = 0
+        self._cost = 0.0
+
+    def add(self, cost: float) -> None:
+        """Count one more refresh."""
+        self._count += 1
+        self._cost += cost
+        self.invalidate()
+
+    def settle(self) -> None:
+        """Another block follows: the row is final."""
+        self.is_final = True
+        self.invalidate()
+
+    def draw(self, width: int) -> list[str]:
+        """How often, and what it cost."""
+        times = "once" if self._count == 1 else f"{self._count} times"
+        text = f"Kept the provider's cache warm {times} · ${self._cost:.4f}"
+        return [truncate_to_width(f" {self.look.theme.paint('dim')(text)}", width, "…")]
+
+
 class OutputBlock(Block):
     """The output of a command; its own space above and below is trimmed."""
 
