@@ -284,6 +284,8 @@ class SubAgents:
 
     async def session_abort(self, event: SessionAbortEvent, ctx: ExtensionContext) -> None:
         """End background agents after an abort without a run: Escape, or a client of RPC."""
+        if event.was_idle and ctx.ui.get_editor_text():
+            return  # while the user writes, Escape is for the text
         if self.tree.active():
             await self.stopped()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 from pi.batteries.python_kernel.backends import Backend, JavaScriptBackend, PythonBackend
@@ -23,6 +22,7 @@ from pi.extension import (
     ExtensionAPI,
     ExtensionContext,
     InputMode,
+    SessionAbortEvent,
     SessionShutdownEvent,
     SessionStartEvent,
     Text,
@@ -32,8 +32,6 @@ from pi.extension import (
 )
 
 WIDGET = "python cell"
-ESCAPE = ("\x1b", "\x1b[27u", "\x1b[27;1u", "\x1b[27;1:1u")
-"""Escape as terminals send it, with and without the Kitty protocol."""
 WORDS = {
     "interrupt": "interrupt the cell that you typed",
     "reset": "end the kernel; its variables are lost",
@@ -54,6 +52,7 @@ class TypedCode:
         self._pi.add_input_mode("$", InputMode(label=tool, run=self._run_visible))
         label = f"{tool}, not for the model"
         self._pi.add_input_mode("$$", InputMode(label=label, run=self._run_excluded))
+        self._pi.on("session_abort", self._session_abort)
         self._pi.register_command(
             tool,
             self.command,
@@ -117,7 +116,6 @@ class TypedCode:
         work = self._session.call(params, context, changed)
         task = self._pi.scope.spawn(work, name="typed code")
         self._running.add(task)
-        stop_listening = self._listen()
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -129,7 +127,6 @@ class TypedCode:
             return ToolResult.of(text, details={**last, "cells": cells, "cancelled": True})
         finally:
             self._running.discard(task)
-            stop_listening()
             self._pi.context.ui.set_widget(WIDGET, None)
 
     def _show(self, details: dict[str, Any]) -> None:
@@ -141,11 +138,9 @@ class TypedCode:
 
         ctx.ui.set_widget(WIDGET, lambda tui, theme: RunningCell(details, lambda: ctx.ui.theme))
 
-    def _listen(self) -> Callable[[], None]:
-        def pressed(key: str) -> dict[str, bool] | None:
-            return {"consume": True} if key in ESCAPE and self._interrupt() else None
-
-        return self._pi.context.ui.on_terminal_input(pressed)
+    async def _session_abort(self, event: SessionAbortEvent, ctx: ExtensionContext) -> None:
+        """Interrupt the cell after Escape, also while the editor has text."""
+        self._interrupt()
 
     def _interrupt(self) -> bool:
         running = [task for task in self._running if not task.done()]

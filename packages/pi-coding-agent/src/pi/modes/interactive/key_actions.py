@@ -96,11 +96,11 @@ class KeyActions:
             return True
         if self._composer.text.startswith("!"):
             self._composer.take()  # Up restores it
-        elif not self._composer.text:
-            if port.info.runs_here:  # extensions may have work in the background
-                self._start(port.abort())
-            if self._escapes.is_second():
-                self._handle_double_escape(port)
+            return True
+        if port.info.runs_here:  # extensions may have work in the background
+            self._start(port.abort())
+        if not self._composer.text and self._escapes.is_second():
+            self._handle_double_escape(port)
         return True
 
     def _interrupt_run(self) -> bool:

@@ -1,4 +1,4 @@
-"""Sub-agents that work in the background while the user goes on."""
+"""Escape ends the dialog that is open, and only then work in the background."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 
 from tests.journeys.model_server import Answer
 from tests.journeys.program import Journey
-from tests.journeys.terminal import ESCAPE
+from tests.journeys.terminal import BACKSPACE, ESCAPE
 
 SUB_AGENT = '"name":"yield"'
 """Occurs in the requests of sub-agents only: a tool of theirs."""
@@ -29,7 +29,27 @@ def test_escape_closes_a_dialog_before_it_ends_agents_in_the_background(journey:
             user.loses(text)
             user.settles()
             assert "cancelled" not in user.tape
-        user.types(ESCAPE)
+        user.types("and then" + ESCAPE)
+        user.settles()
+        assert "cancelled" not in user.tape
+        user.types(BACKSPACE * len("and then") + ESCAPE)
         user.sees("Scout look  cancelled")
         assert held.released is not None
         held.released.set()
+
+
+def test_escape_closes_a_dialog_before_it_interrupts_a_cell(journey: Journey) -> None:
+    journey.home.use_settings(eval={"py": True})
+    journey.expects("a traceback")  # of the cell
+    with journey.terminal() as user:
+        user.shows("Ask anything")
+        user.submits("$ import time; time.sleep(300)")
+        user.shows("Escape interrupts the cell")
+        user.submits("/settings")
+        user.shows("Type to search")
+        user.types(ESCAPE)
+        user.loses("Type to search")
+        user.settles()
+        assert "interrupted" not in user.tape
+        user.types("more text" + ESCAPE)
+        user.sees("interrupted")
