@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.journeys.model_server import calls, says
+from tests.journeys.model_server import Answer, calls, says
 from tests.journeys.program import Journey
 
 
@@ -121,3 +121,16 @@ def test_a_limit_that_is_no_number_is_an_error(journey: Journey, option: str) ->
     assert ended.code == 1
     assert "is invalid" in ended.err
     assert not journey.model.requests
+
+
+def test_costs_that_floats_add_up_to_slightly_less_count_in_full(journey: Journey) -> None:
+    price = {"input": 1000, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+    journey.home.use_model(journey.model, cost=price)
+    usage = {"prompt_tokens": 100, "completion_tokens": 0}  # $0.10; ten are 0.9999999999999999
+    journey.model.script(*(Answer(calls=(("bash", {"command": "true"}),), usage=usage),) * 12)
+    with journey.terminal(rows=60) as user:
+        user.submits("/timebox cost:1")
+        user.submits("work")
+        user.sees("nearly spent: $0.20 left.", "Timebox budget spent.")
+        user.settles()
+    assert len(journey.model.requests) == 10

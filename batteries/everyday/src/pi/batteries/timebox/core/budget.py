@@ -48,8 +48,9 @@ class TimeboxBudget:
     def ratios(self, reading: Reading) -> Amounts:
         """Return the used fraction of each limit; 1.0 means all."""
         used = self.used(reading)
+        # Rounded: ten costs of 0.1 add up to 0.9999999999999999, which would allow an eleventh.
         return {
-            dimension: used[dimension] / limit if limit else 1.0
+            dimension: round(used[dimension] / limit, 9) if limit else 1.0
             for dimension, limit in self.limits.items()
         }
 
