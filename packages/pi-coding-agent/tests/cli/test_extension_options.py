@@ -150,14 +150,6 @@ def test_an_extension_in_an_unreadable_folder_leaves_the_options_incomplete() ->
         assert not read_manifest_options(arguments, agent(home), home).is_complete
 
 
-def test_without_extensions_only_guards_have_flags(tmp_path: Path) -> None:
-    environ = agent(tmp_path, timer=DECLARED)
-
-    flags = read_manifest_options(parse_arguments(["-ne"]), environ, tmp_path).flags
-
-    assert [flag.name for flag in flags] == ["--permission-mode"]
-
-
 @pytest.mark.parametrize("argv", ["--budget 15m go", "--budget=15m go"])
 def test_options_declared_in_manifests_are_parsed_before_extensions_are_loaded(
     tmp_path: Path, argv: str

@@ -33,22 +33,6 @@ def test_json_mode_prints_every_event_and_exits_with_1_on_failure(cli: Program) 
     assert (good.code, good.err, bad.code) == (0, "", 1)
 
 
-@pytest.mark.parametrize("setting", sampled([True, False], keep=1))
-def test_the_status_lines_are_events_of_json_mode_where_they_are_requested(
-    cli: Program, setting: bool
-) -> None:
-    cli.write("settings.json", json.dumps({"tui": {"statusEngine": setting}}))
-    ended = cli.run("--mode", "json", "--model", "mock/echo-3", "hello")
-
-    reported = [json.loads(line) for line in ended.out.splitlines()]
-    lines = [event for event in reported if event["type"] == "extension_event"]
-    assert ended.code == 0
-    assert [(event["name"], event["data"]) for event in lines[:1]] == [
-        ("status_engine", {"line2": "echo-3 | work", "line3": None})
-    ] * setting
-    assert all("since_session_ms" in event for event in lines)
-
-
 def test_rpc_mode_answers_and_ends_with_its_input(cli: Program) -> None:
     ended = cli.run(
         "--mode", "rpc", "--model", "mock/echo-3", piped='{"id": "1", "type": "get_state"}\n'

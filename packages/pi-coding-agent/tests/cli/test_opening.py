@@ -62,14 +62,6 @@ def test_the_first_rows_name_version_model_and_folder(tmp_path: Path) -> None:
         assert ada.leaves() == 0
 
 
-def test_a_guest_is_not_asked_for_a_model_of_its_own(tmp_path: Path) -> None:
-    cli = Program.below(tmp_path)
-    with terminal_user(cli, "join", f"{'A' * 22}.5.{'A' * 43}", in_a_new_home=True) as ada:
-        ada.sees("✗ The link names no relay. Set collab.relayUrl")
-    with terminal_user(cli, in_a_new_home=True) as ada:
-        ada.sees("Welcome to pi")
-
-
 @pytest.mark.full
 def test_resume_opens_the_list_of_sessions(tmp_path: Path) -> None:
     with terminal_user(known(tmp_path), "--resume") as ada:

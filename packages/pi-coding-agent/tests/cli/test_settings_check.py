@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from bench.mock_process import MockProcess
 from pi.cli.settings_check import SettingsCheck
 from pi.coding.runtime.extensions.sources import strategies_in
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
 from pi.coding.settings.settings import Settings
 from tests.cli.program import Ended, Program
-from tests.sampling import sampled
 
 
 def doctor(folder: Path, settings: Any, *, project: Any = None) -> Ended:
@@ -203,38 +201,6 @@ def test_valid_settings_are_reported_as_valid(tmp_path: Path) -> None:
     }
 
     assert reported(doctor(tmp_path, settings)) == "✓ settings 10 values, all valid"
-
-
-@pytest.mark.parametrize(
-    ("settings", "parameters"),
-    sampled(
-        [
-            (
-                {"bash": {"extended": True}, "async": {"enabled": True}},
-                ["command", "timeout", "cwd", "env", "pty", "async"],
-            ),
-            ({"bash": {"enabled": False}}, None),
-            ({}, ["command", "timeout"]),
-            ({"bash": {"extended": True}}, ["command", "timeout", "cwd", "env", "pty"]),
-            ({"async": {"enabled": True}}, ["command", "timeout", "async"]),
-        ],
-        keep=2,
-    ),
-)
-def test_settings_of_bash_decide_the_parameters_offered_to_the_model(
-    cli: Program, server: MockProcess, settings: Any, parameters: list[str] | None
-) -> None:
-    cli.write("settings.json", json.dumps(settings))
-
-    assert cli.run("-p", "--model", "mock/echo-3", "hello").code == 0
-
-    tools = {
-        tool["function"]["name"]: tool["function"]["parameters"]["properties"]
-        for tool in json.loads(server.log()[0].body)["tools"]
-    }
-    assert (sorted(tools["bash"]) if "bash" in tools else None) == (
-        parameters and sorted(parameters)
-    )
 
 
 async def test_unknown_names_of_the_status_lines_are_reported(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -174,35 +173,6 @@ async def test_a_command_runs_in_pi_if_the_editor_cannot_create_a_terminal(
         assert ended["content"][0]["content"]["text"].strip() == "here"
 
 
-@pytest.mark.parametrize("allowed", sampled([True, False], keep=1))
-async def test_permissions_are_asked_of_the_user(tmp_path: Path, allowed: bool) -> None:
-    answers = (calls("write", path="new.txt", content="new"), says("ok"))
-    async with editing(tmp_path, *answers) as editor:
-        requests: list[Json] = []
-
-        def permit(params: Json) -> Json:
-            requests.append(params)
-            kind = "allow_once" if allowed else "reject_once"
-            option = next(option for option in params["options"] if option["kind"] == kind)
-            return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
-
-        editor.handlers["session/request_permission"] = permit
-        session = await editor.open()
-        await editor.result("session/set_mode", sessionId=session, modeId="ask")
-        await editor.prompt(session, "Write")
-
-        ended = [update for update in editor.updates if update.get("toolCallId") == "call_write"][
-            -1
-        ]
-        assert requests[0]["toolCall"]["toolCallId"] == "call_write"
-        assert "Allow write?" in requests[0]["toolCall"]["content"][-1]["content"]["text"]
-        assert {"allow_once", "allow_always", "reject_once"} == {
-            option["kind"] for option in requests[0]["options"]
-        }
-        assert ended["status"] == ("completed" if allowed else "failed")
-        assert (editor.project / "new.txt").exists() == allowed
-
-
 @pytest.mark.full
 async def test_cancel_while_a_permission_is_requested(tmp_path: Path) -> None:
     async with editing(tmp_path, calls("write", path="new.txt", content="new")) as editor:
@@ -278,38 +248,6 @@ async def test_dialogs_of_extensions(tmp_path: Path, forms: bool) -> None:
                 if "notice" in update.get("_meta", {}).get("pi", {})
             ]
             assert notices == [{"severity": "warning", "text": "noted"}]
-
-
-MCP_SERVER = """
-import json, sys
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    if asked["method"] == "initialize":
-        version = asked["params"]["protocolVersion"]
-        result = {"protocolVersion": version, "capabilities": {"tools": {}},
-                  "serverInfo": {"name": "x", "version": "1"}}
-    elif asked["method"] == "tools/list":
-        result = {"tools": [{"name": "greet", "description": "greets",
-                             "inputSchema": {"type": "object", "properties": {}}}]}
-    else:
-        result = {"content": [{"type": "text", "text": "hello from mcp"}]}
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-"""
-
-
-async def test_mcp_servers_of_the_editor_are_connected(tmp_path: Path) -> None:
-    server = tmp_path / "server.py"
-    server.write_text(MCP_SERVER)
-    async with editing(tmp_path, says("ok")) as editor:
-        await editor.result("initialize", protocolVersion=1)
-        row = {"name": "mine", "command": sys.executable, "args": [str(server)], "env": []}
-        session = (await editor.new(mcpServers=[row]))["sessionId"]
-        await editor.prompt(session, "/mcp list")
-
-        assert "mine" in editor.text()
-        assert not editor.requests  # no consent is asked for: the user's editor named it
 
 
 async def test_compaction_is_a_command(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from pi.coding.extension_host.events.queries import SessionBeforeSwitchEvent
 from pi.modes.interactive.commands.session import preview_section
 from pi.testing import calls, says
 from tests.coding.runtime.session_fixture import kinds
-from tests.histories.transcripts import claude_conversation, codex_conversation
 from tests.modes.interactive.commands.command_fixture import at_work, command_fixture
 from tests.modes.interactive.commands.full_app import FullApp
 
@@ -189,18 +188,6 @@ async def test_import_accepts_quoted_paths_and_opens_the_copy(tmp_path: Path) ->
             await on.run("/import nowhere.jsonl")
         with pytest.raises(PiError, match="No file given"):
             await on.run("/import")
-
-
-async def test_import_reads_the_sessions_of_another_agent(tmp_path: Path) -> None:
-    async with command_fixture(tmp_path) as on:
-        claude_conversation(str(on.fixture.cwd)).write(on.fixture.home)
-        codex_conversation("/projects/other").write(on.fixture.home)
-        await on.run("/import claude")
-        assert "Imported from claude: 1 new, 0 updated, 0 unchanged." in on.screen.printed(100)
-        await on.run("/import codex --all")
-        assert "Imported from codex: 1 new" in on.screen.printed(100)
-        with pytest.raises(PiError, match="Unknown option"):
-            await on.run("/import codex --most")
 
 
 async def test_a_name_is_set_and_shown(tmp_path: Path) -> None:
