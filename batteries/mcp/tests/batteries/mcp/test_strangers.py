@@ -187,7 +187,6 @@ def test_hidden_characters_in_names_and_values_of_a_schema_are_found() -> None:
     [
         {"disabledServers": ["mine"]},
         {"mcpServers": {"mine": {"command": "true", "disabled": True}}},
-        {"mcpServers": {"mine": {}}},
         {"mcpServers": {"my_own": {"command": "true"}}},
         {"mcpServers": {"mine": {"command": "true"}}, "enabledServers": []},
     ],
@@ -208,6 +207,33 @@ async def test_a_project_switches_servers_of_the_user_off_only_with_consent(
     assert len(ui.titles) == 1
     assert "Apply the MCP list disabledServers?" in ui.titles[0]
     assert f'switchesOff: ["{name}"]' in ui.titles[0]
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_asked"), [({}, False), ({"enabled": False, "exposure": "deferred"}, True)]
+)
+async def test_an_entry_of_a_project_without_a_server_only_changes_that_of_the_user(
+    tmp_path: Path, entry: dict[str, Any], is_asked: bool
+) -> None:
+    project, agent = files_of(tmp_path)
+    write_json(agent / "mcp.json", {"mcpServers": {"mine": program("modern")}})
+    write_json(project / ".pi" / "mcp.json", {"mcpServers": {"mine": entry}})
+
+    ui = Answers("Deny")
+    async with mcp_session(tmp_path, {}, ui=ui, approve=True) as mcp:
+        assert [server.name for server in mcp.mcp.servers] == ["mine"]
+    assert len(ui.titles) == int(is_asked)
+    if is_asked:
+        assert "Apply the MCP list changes?" in ui.titles[0]
+
+
+async def test_a_change_of_a_project_that_the_user_accepts_applies(tmp_path: Path) -> None:
+    project, agent = files_of(tmp_path)
+    write_json(agent / "mcp.json", {"mcpServers": {"mine": program("modern")}})
+    write_json(project / ".pi" / "mcp.json", {"mcpServers": {"mine": {"enabled": False}}})
+
+    async with mcp_session(tmp_path, {}, ui=Answers("Allow"), approve=True) as mcp:
+        assert mcp.mcp.servers == []
 
 
 async def test_a_list_that_the_user_accepts_switches_servers_off(tmp_path: Path) -> None:

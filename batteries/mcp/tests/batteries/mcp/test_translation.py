@@ -12,10 +12,10 @@ import pytest
 
 from pi.ai.messages import Image, Text
 from pi.batteries.mcp import client_messages, server_messages
-from pi.batteries.mcp.adapter import parse_added
+from pi.batteries.mcp.arguments import parse_added
 from pi.batteries.mcp.content import Limits, call_result, limit_blocks
 from pi.batteries.mcp.definitions import ConfigFile, Configured, Definition
-from pi.batteries.mcp.formats import FILES, FileKind, from_settings, merge, parse_file
+from pi.batteries.mcp.formats import FILES, from_settings, merge, parse_file
 from pi.batteries.mcp.forms import InvalidAnswer, field_value
 from pi.batteries.mcp.oauth import (
     authorization,
@@ -351,9 +351,7 @@ def test_files_are_ordered_as_documented() -> None:
         ("agent", "mcp.json"),
         ("home", ".claude.json"),
     ]
-    assert [kind for kind in FILES if kind.is_own] == [
-        FileKind(place="agent", path="mcp.json", is_own=True)
-    ]
+    assert [(kind.place, kind.path) for kind in FILES if kind.is_own] == [("agent", "mcp.json")]
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -445,12 +443,12 @@ def test_answers_to_forms_are_checked(schema: dict[str, Any], text: str, value: 
 
 
 def test_arguments_of_mcp_add_are_parsed() -> None:
-    assert parse_added(["--env", "K=1", "npx", "-y", "x", "--header", "no"]) == {
+    assert parse_added(["--env", "K=1", "npx", "-y", "x", "--header", "no"]).definition == {
         "env": {"K": "1"},
         "command": "npx",
         "args": ["-y", "x", "--header", "no"],
     }
-    assert parse_added(["https://x.org", "--transport", "sse", "--header", "A: b"]) == {
+    assert parse_added(["https://x.org", "--transport", "sse", "--header", "A: b"]).definition == {
         "url": "https://x.org",
         "type": "sse",
         "headers": {"A": "b"},

@@ -83,7 +83,9 @@ def parse_extension_subcommand(
     subcommand = declared.subcommands.get(argv[0])
     if subcommand is None:
         return None
-    if subcommand.flags or arguments is None or not subcommand.session:
+    if subcommand.raw and not _asks_for_help(argv):
+        arguments = Arguments(messages=tuple(argv[1:]))
+    elif subcommand.flags or arguments is None or not subcommand.session:
         arguments = _parsed_with_own(argv, subcommand, declared.flags)
     options = {"print": True} if subcommand.mode == "print" else {}
     if not subcommand.session:
@@ -96,6 +98,12 @@ def parse_extension_subcommand(
         is_bundled=argv[0] in declared.bundled,
         options=arguments.options | options,
     )
+
+
+def _asks_for_help(argv: Sequence[str]) -> bool:
+    """Whether ``--help`` is among the words before ``--``."""
+    words = argv[: argv.index("--")] if "--" in argv else argv
+    return "--help" in words or "-h" in words
 
 
 CHOOSING_SESSION = ("continue", "resume", "session", "session_id", "fork", "no_session")

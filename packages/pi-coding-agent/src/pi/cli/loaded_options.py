@@ -69,10 +69,11 @@ def _check_extensions(arguments: Arguments, session: AgentSession) -> None:
         return
     # Deferred: few command lines name extensions.
     from pi.base.files import expand_home
+    from pi.coding.extension_host.discovery.finding import built_in_name
     from pi.coding.runtime.packages_here import is_package
 
     for text in paths:
-        if is_package(text, session.cwd):
+        if built_in_name(text) is not None or is_package(text, session.cwd):
             continue
         path = session.cwd / expand_home(text, strict=False)
         if not path.exists():

@@ -150,6 +150,7 @@ _TOOLS = (
         kind="list",
     ),
     value("--exclude-tools", "a,b", "disable these tools", "-xt", group=TOOLS, kind="list"),
+    switch("--no-mcp", "start no MCP servers", group=TOOLS),
     switch("--no-builtin-tools", "disable the built-in tools", "-nbt", group=TOOLS),
     switch("--no-tools", "disable all tools", "-nt", group=TOOLS),
 )

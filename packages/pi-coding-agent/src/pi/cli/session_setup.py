@@ -56,7 +56,10 @@ def session_options(arguments: Arguments) -> SessionOptions:
         config_files=options.get("config", ()),
         name=options.get("name"),
         offline="offline" in options,
-        settings={"batteries": options["batteries"]} if "batteries" in options else {},
+        settings={
+            **({"batteries": options["batteries"]} if "batteries" in options else {}),
+            **({"mcp": {"enabled": False}} if "no_mcp" in options else {}),
+        },
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.mcp import formats
+from pi.batteries.mcp.arguments import USAGE, parse_added, with_timeout, without_flags
 from pi.batteries.mcp.definitions import Configured
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import listing
@@ -46,6 +47,8 @@ WORDS = (
     "enable",
     "disable",
     "test",
+    "login",
+    "logout",
     "reauth",
     "unauth",
     "reconnect",
@@ -55,16 +58,8 @@ WORDS = (
     "notifications",
     "log",
 )
-USAGE = """\
-Usage: /mcp list
-/mcp add <name> <command> [arguments …]
-/mcp add <name> <https://address> [--transport http|sse] [--header Name=value …]
-Options before a command: --env NAME=value …
-/mcp remove|enable|disable|test|reauth|unauth|reconnect|resources|prompts|log <name>
-/mcp reload, /mcp notifications on|off"""
-
-
-OPTIONS = ("transport", "header", "env")
+LOCAL = ("-l", "--local")
+LOGIN_SECONDS = 300.0
 
 
 def extension(pi: ExtensionAPI) -> SessionMcp:
@@ -128,8 +123,8 @@ class McpCommands:
                 await self._screen(ctx)
             case "list", []:
                 self._write(ctx, self.listing())
-            case "add", [name, *tokens] if tokens:
-                await self._add(name, tokens, ctx)
+            case _ if word in self._with_options:
+                await self._with_options[word](rest, ctx)
             case "reload", []:
                 await self._apply(ctx, "Read the configuration again.")
             case (("resources" | "prompts"), names):
@@ -144,10 +139,20 @@ class McpCommands:
                 self._fail(ctx, USAGE)
 
     @property
+    def _with_options(self) -> dict[str, Callable[[list[str], CommandContext], Awaitable[None]]]:
+        """The subcommands with options."""
+        return {
+            "list": self._list_json,
+            "add": self._add,
+            "remove": self._remove,
+            "login": self._log_in,
+            "logout": self._log_out,
+        }
+
+    @property
     def _named(self) -> dict[str, Callable[[str, CommandContext], Awaitable[None]]]:
         """The subcommands for one server."""
         return {
-            "remove": self._remove,
             "enable": partial(self._switch, enabled=True),
             "disable": partial(self._switch, enabled=False),
             "test": self._test,
@@ -157,9 +162,57 @@ class McpCommands:
             "log": self._log,
         }
 
-    async def _remove(self, name: str, ctx: CommandContext) -> None:
-        self._change(name, None)
+    async def _remove(self, tokens: list[str], ctx: CommandContext) -> None:
+        names, is_local = without_flags(tokens, *LOCAL)
+        name = one_name(names)
+        self._change(name, None, is_local=is_local)
         await self._apply(ctx, f"Removed MCP server {name}.")
+
+    async def _log_in(self, tokens: list[str], ctx: CommandContext) -> None:
+        names, seconds = with_timeout(without_flags(tokens, *LOCAL)[0], LOGIN_SECONDS)
+        name = one_name(names)
+        try:
+            async with asyncio.timeout(seconds):
+                await self.reauth(name)
+        except TimeoutError as error:
+            raise McpError(f"The login at {name} took longer than {seconds:g} seconds.") from error
+        self._write(ctx, f"Logged in at MCP server {name}.")
+
+    async def _log_out(self, tokens: list[str], ctx: CommandContext) -> None:
+        await self._unauth(one_name(without_flags(tokens, *LOCAL)[0]), ctx)
+
+    async def _list_json(self, tokens: list[str], ctx: CommandContext) -> None:
+        """Connect to all servers and describe them; fails if one is invalid or not connected."""
+        if tokens != ["--json"]:
+            raise McpError(USAGE)
+        used = [configured for configured in self._session.configured if not configured.shadowed_by]
+        rows = await asyncio.gather(*map(self._described, used))
+        self._write(ctx, json.dumps({"servers": rows}, indent=2, ensure_ascii=False))
+        failed = [row["name"] for row in rows if row["status"] not in ("connected", "disabled")]
+        if failed:
+            raise McpError(f"Not connected: {', '.join(failed)}.")
+
+    async def _described(self, configured: Configured) -> Json:
+        definition = configured.definition
+        row: Json = {
+            "name": configured.name,
+            "source": configured.source,
+            "transport": definition.transport,
+            "target": definition.url or " ".join(definition.command),
+            "status": "connected",
+        }
+        server = self._server_of(configured)
+        if definition.problem:
+            return row | {"status": "invalid", "error": definition.problem}
+        if not definition.enabled or self._session.is_off:
+            return row | {"status": "disabled"}
+        if server is None:
+            return row | {"status": "not connected", "error": self.state(configured)}
+        try:
+            tools = (await server.complete_lists()).tools
+        except McpError as error:
+            return row | {"status": "not connected", "error": error.message}
+        return row | {"tools": [tool.name for tool in tools]}
 
     async def _switch(self, name: str, ctx: CommandContext, *, enabled: bool) -> None:
         self.enable(name, enabled=enabled)
@@ -278,15 +331,21 @@ class McpCommands:
 
         await show_servers(self, self._session, ctx)
 
-    async def _add(self, name: str, tokens: list[str], ctx: CommandContext) -> None:
-        flags = (f"--{name}" for name in OPTIONS if ctx.flags.get(name))
-        options = [part for flag in flags for part in (flag, str(ctx.flags[flag[2:]]))]
-        definition = parse_added([*options, *tokens])
-        parsed = formats.from_settings({name: definition}).servers[0]
-        if parsed.problem:
-            raise McpError(f"MCP server {name} cannot be added: {parsed.problem}.")
-        self._change(name, definition)
-        await self._apply(ctx, f"Added MCP server {name} to {self._own_path()}.")
+    async def _add(self, tokens: list[str], ctx: CommandContext) -> None:
+        if len(tokens) < 2:
+            raise McpError(USAGE)
+        local, words = [], [*tokens]
+        while words and words[0] in LOCAL:  # also before the name
+            local.append(words.pop(0))
+        name, *rest = words or [""]
+        added = parse_added([*local, *rest])
+        parsed = formats.from_settings({name: added.definition}).servers
+        if not parsed or name.startswith("-"):
+            raise McpError("The name of the server is missing.", hint=USAGE)
+        if parsed[0].problem:
+            raise McpError(f"MCP server {name} cannot be added: {parsed[0].problem}.")
+        path = self._change(name, added.definition, is_local=added.is_local)
+        await self._apply(ctx, f"Added MCP server {name} to {path}.")
 
     async def _apply(self, ctx: CommandContext, text: str) -> None:
         before = {server.name: server for server in self._session.servers}
@@ -345,15 +404,18 @@ class McpCommands:
             raise McpError("The configuration was not read yet.", hint="Retry.")
         return locations.agent_dir / "mcp.json"
 
-    def _own_file(self) -> tuple[Path, Json]:
-        path = self._own_path()
+    def _project_path(self) -> Path:
+        return Path(self._pi.context.cwd) / ".pi" / "mcp.json"
+
+    def _own_file(self, *, is_local: bool = False) -> tuple[Path, Json]:
+        path = self._project_path() if is_local else self._own_path()
         if not path.exists():
             return path, {}
         return path, formats.parse_file(path.read_text("utf-8"), path)
 
-    def _change(self, name: str, definition: Json | None) -> None:
-        """Set or remove a server in the user's file."""
-        path, raw = self._own_file()
+    def _change(self, name: str, definition: Json | None, *, is_local: bool) -> Path:
+        """Set or remove a server in the user's file, or in that of the project; returns it."""
+        path, raw = self._own_file(is_local=is_local)
         servers = raw.setdefault("mcpServers", {})
         if definition is None and name not in servers:
             raise McpError(
@@ -365,6 +427,7 @@ class McpCommands:
         else:
             servers[name] = definition
         self._save(path, raw)
+        return path
 
     def _save(self, path: Path, raw: Json) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -393,38 +456,8 @@ class McpCommands:
         ctx.write(f"{text}\n" if ctx.mode == "print" else text)
 
 
-def parse_added(tokens: Sequence[str]) -> Json:
-    """Parse ``/mcp add``: a command with arguments, or an address, with options.
-
-    Raises ``McpError``.
-    """
-    definition: Json = {}
-    rest = [*tokens]
-    targets: list[str] = []
-    while rest:
-        word = rest.pop(0)
-        if word == "--" or (targets and not targets[0].startswith(("http://", "https://"))):
-            targets += [*([] if word == "--" else [word]), *rest]
-            break
-        if word.removeprefix("--") in OPTIONS and word.startswith("--") and rest:
-            _option(definition, word, rest.pop(0))
-        else:
-            targets.append(word)
-    if not targets:
-        raise McpError("A command or an address is missing.", hint=USAGE)
-    if targets[0].startswith(("http://", "https://")):
-        definition["url"] = targets[0]
-    else:
-        definition |= {"command": targets[0], "args": targets[1:]}
-    return definition
-
-
-def _option(definition: Json, option: str, value: str) -> None:
-    name, _, text = value.partition("=")
-    if option == "--transport":
-        definition["type"] = value
-        return
-    if not text and ":" in value:
-        name, _, text = value.partition(":")
-    table: dict[str, Any] = definition.setdefault("headers" if option == "--header" else "env", {})
-    table[name.strip()] = text.strip()
+def one_name(names: Sequence[str]) -> str:
+    """Return the only word. Raises ``McpError`` for none or several."""
+    if len(names) != 1:
+        raise McpError(USAGE)
+    return names[0]

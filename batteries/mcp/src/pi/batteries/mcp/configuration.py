@@ -45,7 +45,12 @@ class ServersFile(Record):
             for server in self.content.servers
             if server.name not in switched_off and not _alike(server.name, clashing)
         )
-        content = replace(self.content, servers=servers, disabled=self.content.disabled - names)
+        content = replace(
+            self.content,
+            servers=servers,
+            changes=tuple(c for c in self.content.changes if c.name not in names),
+            disabled=self.content.disabled - names,
+        )
         return replace(self, content=content)
 
 
@@ -138,12 +143,17 @@ class Configuration:
         requests: dict[str, ConsentRequest] = {}
         for file in files:
             clashing = {name for s in file.content.servers for name in _alike(s.name, of_user)}
-            if file.is_project and (names := (file.switched_off & of_user) | clashing):
+            changes = {c.name: c.describes for c in file.content.changes if c.name in of_user}
+            names = (file.switched_off & of_user) | clashing
+            if file.is_project and (names or changes):
                 requests[file.source] = ConsentRequest(
                     kind="MCP list",
-                    name="disabledServers",
+                    name="changes" if changes else "disabledServers",
                     source=file.source,
-                    definition={"switchesOff": sorted(names)},
+                    definition={
+                        **({"switchesOff": sorted(names)} if names else {}),
+                        **({"changes": changes} if changes else {}),
+                    },
                     verb="Apply",
                 )
         accepted = await self._pi.consent.allowed(requests.values()) if requests else []

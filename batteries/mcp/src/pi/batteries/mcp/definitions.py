@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from pi.extension import Json, Record, Where, field
+from pi.extension import Json, Record, Where, field, replace
 
 TransportKind: TypeAlias = Literal["stdio", "http", "sse"]
 Exposure: TypeAlias = Literal["direct", "deferred", "hidden"]
@@ -47,6 +47,8 @@ class Definition(Record):
     """How tools are exposed; ``None``: declared, unless there are many."""
     tool_exposure: dict[str, Exposure] = field(default_factory=dict)
     """Exposures by name or pattern of a tool."""
+    wants_codemode: bool = False
+    """Whether the file names an exposure of the code mode, which does not exist here."""
     description: str = ""
     """One line about the server, for the model."""
     oauth: Json = field(default_factory=dict)
@@ -77,10 +79,40 @@ class Definition(Record):
         return hashlib.sha256(data).hexdigest()
 
 
+class ServerChange(Record):
+    """What a file of a project changes about a server of the user, without defining it."""
+
+    name: str
+    enabled: bool | None = None
+    exposure: Exposure | None = None
+    tool_exposure: dict[str, Exposure] = field(default_factory=dict)
+
+    def applied(self, definition: Definition) -> Definition:
+        """The changed definition; single tools keep their exposure unless they are named."""
+        return replace(
+            definition,
+            enabled=definition.enabled if self.enabled is None else self.enabled,
+            exposure=self.exposure or definition.exposure,
+            tool_exposure={**definition.tool_exposure, **self.tool_exposure},
+        )
+
+    @property
+    def describes(self) -> Json:
+        """The change as JSON, for the question to the user."""
+        values: Json = {
+            "enabled": self.enabled,
+            "exposure": self.exposure,
+            "toolExposure": self.tool_exposure or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
 class ConfigFile(Record):
     """The servers of one file."""
 
     servers: tuple[Definition, ...] = ()
+    changes: tuple[ServerChange, ...] = ()
+    """Changes of servers that other files define."""
     disabled: frozenset[str] = frozenset()
     enabled: frozenset[str] | None = None
 

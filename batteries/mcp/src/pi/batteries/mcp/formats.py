@@ -18,7 +18,9 @@ from pi.batteries.mcp.definitions import (
     ConfigFile,
     Configured,
     Definition,
+    Exposure,
     Read,
+    ServerChange,
     TransportKind,
 )
 from pi.extension import BadFormat, BadResource, Json, Record, Where, neutralise, replace
@@ -44,6 +46,7 @@ def _server(name: str, raw: Json) -> Definition:
     transport: TransportKind = "stdio" if not url else "sse" if kind == "sse" else "http"
     timeout, start = _number(raw, "timeout"), _number(raw, "startupTimeout")
     included = raw.get("includeTools", raw.get("enabledTools"))
+    exposure, tool_exposure = _text(raw, "exposure"), _strings(raw.get("toolExposure"))
     return _check_definition(
         Definition(
             name=name,
@@ -59,16 +62,69 @@ def _server(name: str, raw: Json) -> Definition:
             start_timeout=None if start is None else start / 1000,
             only_tools=tuple(_texts(included)) if isinstance(included, list) else None,
             without_tools=tuple(_texts(raw.get("excludeTools", raw.get("disabledTools")))),
-            exposure=EXPOSURES.get(_text(raw, "exposure")),
-            tool_exposure={
-                name: EXPOSURES[exposure]
-                for name, exposure in _strings(raw.get("toolExposure")).items()
-                if exposure in EXPOSURES
-            },
+            exposure=EXPOSURES.get(exposure),
+            tool_exposure=_exposures(tool_exposure),
+            wants_codemode=any(
+                name.startswith("codemode") for name in (exposure, *tool_exposure.values())
+            ),
             description=_text(raw, "description"),
             oauth=raw["oauth"] if isinstance(raw.get("oauth"), dict) else {},
         )
     )
+
+
+def _exposures(names: dict[str, str]) -> dict[str, Exposure]:
+    """The valid exposures of a table by tool."""
+    return {tool: EXPOSURES[name] for tool, name in names.items() if name in EXPOSURES}
+
+
+def _pi(raw: Json, locations: Where | None) -> ConfigFile:
+    """The files of pi: time limits are seconds there, in older files milliseconds."""
+    file = _standard(raw)
+    servers = []
+    for server, (_, entry) in zip(file.servers, _items(raw.get("mcpServers")), strict=True):
+        timeout = _number(entry, "timeout")
+        if timeout is not None and timeout < MILLISECONDS_FROM:
+            server = replace(server, timeout=timeout)
+        if entry.get("auth") is not None and not server.problem:
+            server = replace(server, problem="its auth names a login, which is not supported here")
+        servers.append(server)
+    return replace(file, servers=tuple(servers))
+
+
+def _pi_of_project(raw: Json, locations: Where | None) -> ConfigFile:
+    """The file of pi in a project: entries without a server change those of the user."""
+    entries = raw.get("mcpServers")
+    partial = [
+        (name, entry)
+        for name, entry in _items(entries)
+        if entry.keys().isdisjoint(("command", "url", "type", "httpUrl", "serverUrl"))
+    ]
+    names = {name for name, _ in partial}
+    # An entry that says nothing changes nothing.
+    partial = [(name, entry) for name, entry in partial if entry]
+    whole = {name: entry for name, entry in _items(entries) if name not in names}
+    changes = tuple(
+        ServerChange(
+            name=name,
+            enabled=_enabled(entry),
+            exposure=EXPOSURES.get(_text(entry, "exposure")),
+            tool_exposure=_exposures(_strings(entry.get("toolExposure"))),
+        )
+        for name, entry in partial
+    )
+    return replace(_pi({**raw, "mcpServers": whole}, locations), changes=changes)
+
+
+def _enabled(entry: Json) -> bool | None:
+    """What an entry says about its server being on; ``None`` if it says nothing."""
+    if isinstance(entry.get("enabled"), bool):
+        return bool(entry["enabled"])
+    return not entry["disabled"] if isinstance(entry.get("disabled"), bool) else None
+
+
+MILLISECONDS_FROM = 1000
+"""Time limits of pi's files from this number on are milliseconds, as older files have them."""
 
 
 def _claude_user(raw: Json, locations: Where | None) -> ConfigFile:
@@ -140,8 +196,8 @@ class FileKind(Record):
 
 
 FILES = (
-    FileKind(place="project", path=".pi/mcp.json"),
-    FileKind(place="agent", path="mcp.json", is_own=True),
+    FileKind(place="project", path=".pi/mcp.json", read=_pi_of_project),
+    FileKind(place="agent", path="mcp.json", read=_pi, is_own=True),
     FileKind(place="home", path=".claude.json", read=_claude_user),
     FileKind(place="project", path=".claude/mcp.json"),
     FileKind(place="project", path=".codex/config.toml", read=_codex),
@@ -222,6 +278,7 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
 
     ``disabledServers`` of any file disables the servers of all files.
     """
+    changes = {change.name: change for file, *_ in reversed(files) for change in file.changes}
     used: dict[str, str] = {}
     contents: dict[str, str] = {}
     off = frozenset[str]().union(*(file.disabled for file, *_ in files))
@@ -230,6 +287,8 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
         for server in file.servers:
             name = server.name
             only = file.enabled is not None and name not in file.enabled
+            if not is_project and name in changes:
+                server = changes[name].applied(server)
             definition = replace(server, enabled=False) if name in off or only else server
             by = used.get(name) or contents.get(definition.digest) or ""
             if not by:
@@ -243,7 +302,20 @@ def merge(files: Sequence[tuple[ConfigFile, str, bool, bool]]) -> tuple[Configur
                     shadowed_by=by,
                 )
             )
+    for file, source, is_own, is_project in files:
+        for change in file.changes:
+            if change.name not in used:  # there is nothing to change
+                used[change.name] = source
+                definition = Definition(name=change.name, problem=NOTHING_TO_RUN)
+                merged.append(
+                    Configured(
+                        definition=definition, source=source, is_own=is_own, is_project=is_project
+                    )
+                )
     return _with_distinct_names(merged)
+
+
+NOTHING_TO_RUN = "it has neither a command nor a url"
 
 
 def from_settings(raw: Any) -> ConfigFile:
@@ -260,7 +332,7 @@ def _check_definition(definition: Definition) -> Definition:
         *definition.headers.values(),
     )
     if not definition.command and not definition.url:
-        return replace(definition, problem="it has neither a command nor a url")
+        return replace(definition, problem=NOTHING_TO_RUN)
     if definition.url and not definition.url.startswith(("http://", "https://", "$", "!")):
         return replace(definition, problem=f"its url {definition.url!r} is not an http address")
     if any("${input:" in value for value in values):

@@ -113,7 +113,11 @@ class Logins:
     async def login(self, server: McpServer) -> None:
         """Let the user log in, and store the tokens. Raises ``PiError``."""
         self._add(server)
-        await self._pi.auth.login(credential_name(server.link.url))
+        name = credential_name(server.link.url)
+        if self._pi.context.has_ui:
+            await self._pi.auth.login(name)
+        else:  # `pi mcp login` asks on the terminal
+            await self._pi.auth.put(name, await self._pi.auth.obtain(name))
         self._stored = None
 
     async def forget(self, server: McpServer) -> bool:
@@ -150,12 +154,13 @@ class Logins:
         challenge = await self._challenge(server)
         authorization = await self._discover(server, challenge)
         configured = server.configured.definition.oauth
+        scope = _scopes(configured.get("scopes") or configured.get("scope"))
         used = OAuthClient(
             authorize_url=authorization.authorize_url,
             token_url=authorization.token_url,
             client_id=str(configured.get("clientId") or ""),
             client_secret=str(configured.get("clientSecret") or ""),
-            scope=_scopes(configured.get("scopes")) or authorization.scope,
+            scope=scope or authorization.scope,
             authorize_params={"resource": authorization.resource},
             token_params={"resource": authorization.resource},
             redirect_port=int(configured.get("callbackPort") or 0),
@@ -271,6 +276,8 @@ class Logins:
         Raises ``McpError``.
         """
         document = self._pi.settings.get("mcp.clientMetadataUrl", with_project=False)
+        if server.configured.definition.oauth.get("clientRegistration") == "dcr":
+            document = ""
         if document and authorization.accepts_metadata_documents:
             return replace(client, client_id=document)
         if not authorization.registration_url:
@@ -279,7 +286,7 @@ class Logins:
                 hint='Add "oauth": {"clientId": "…"} to the definition of the server.',
             )
         body = {
-            "client_name": "pi",
+            "client_name": str(server.configured.definition.oauth.get("clientName") or "pi"),
             "redirect_uris": [redirect_uri],
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],

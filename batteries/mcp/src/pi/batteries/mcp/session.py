@@ -65,12 +65,17 @@ class Values:
             headers["Authorization"] = f"Bearer {self._variable(raw.bearer_token_env, None)}"
         return replace(
             raw,
-            command=tuple([await self.text(word) for word in raw.command]),
+            command=tuple([await self.path(word) for word in raw.command]),
             env={name: await self.text(value) for name, value in raw.env.items()},
-            cwd=await self.text(raw.cwd),
+            cwd=await self.path(raw.cwd),
             url=await self.text(raw.url),
             headers=headers,
         )
+
+    async def path(self, value: str) -> str:
+        """Expand a value that may be a path: ``~/`` is the home directory."""
+        home = self._environ.get("HOME", "")
+        return await self.text(f"{home}{value[1:]}" if home and value.startswith("~/") else value)
 
     async def text(self, value: str) -> str:
         """Expand one value."""
@@ -98,6 +103,8 @@ class Values:
         return default
 
 
+CODEMODE_NOTE = "codemode-note"
+"""Key of the store: the servers for which pi has said what the exposure ``codemode`` means."""
 LINGER_SECONDS = 5.0
 """How long a connection outlives its last session, so that ``/new`` does not end it."""
 WAIT_SECONDS = 3.0
@@ -205,6 +212,7 @@ class SessionMcp:
             for setting in invalid_limits(self.pi.context.environ):
                 self.pi.warn(f"{setting} is ignored: it is no number of milliseconds.")
         valid = [configured for configured in usable if not configured.definition.problem]
+        await self._say_what_codemode_means(valid)
         self.denied = {configured.name for configured in valid if configured not in allowed}
         # A command loads this extension in a session that the setting keeps without servers.
         keep = {} if self.is_off else {configured.name: configured for configured in allowed}
@@ -219,6 +227,17 @@ class SessionMcp:
             if start and server.state == "idle" and not server.offer.is_known:
                 self._start(server)
         self.update()
+
+    async def _say_what_codemode_means(self, servers: Iterable[Configured]) -> None:
+        """Say once that the exposure of the code mode counts as another one."""
+        names = [server.name for server in servers if server.definition.wants_codemode]
+        store = self.pi.store("global")
+        if names and not store.get(CODEMODE_NOTE):
+            await store.set(CODEMODE_NOTE, names)
+            self.pi.warn(
+                f"The exposure codemode of the MCP servers {', '.join(names)} means deferred:"
+                " there is no code mode."
+            )
 
     async def _add(self, configured: Configured) -> None:
         pi, key = self.pi, configured.definition.digest

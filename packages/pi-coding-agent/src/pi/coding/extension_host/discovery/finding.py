@@ -137,6 +137,24 @@ GUARDS = frozenset({"permissions", "sandbox", "secrets"})
 """Bundled extensions that ``--no-extensions`` does not switch off: their settings do."""
 
 
+BUILT_IN = "builtin:"
+"""Begins the name of a bundled extension on the command line and in the setting ``extensions``."""
+
+
+def built_in_name(entry: str) -> str | None:
+    """Return the name of the bundled extension in ``builtin:NAME``; ``None`` for a path."""
+    return entry.removeprefix(BUILT_IN).replace("-", "_") if entry.startswith(BUILT_IN) else None
+
+
+def switched_off_names(entries: Iterable[str]) -> frozenset[str]:
+    """Return the bundled extensions that ``-builtin:NAME`` switches off; ``+`` takes it back."""
+    off: set[str] = set()
+    for entry in entries:
+        if entry[:1] in ("-", "+") and (name := built_in_name(entry[1:])) is not None:
+            (off.add if entry[0] == "-" else off.discard)(name)
+    return frozenset(off)
+
+
 class ExtensionOptions(Record):
     """Extension options of the command line, or of a program that embeds pi."""
 

@@ -108,6 +108,9 @@ class Subcommand(Record, rename=None):
     """``print`` to run without the terminal UI, even in a terminal."""
     flags: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Its own options, declared like the flags of an extension; ``ctx.flags`` has their values."""
+    raw: bool = False
+    """Whether the command gets all words as they are, options included; ``flags`` are for help and
+    completion."""
     session: bool | Literal["continue"] = True
     """Whether it needs a session; ``continue``: the last one of the folder, as with ``-c``.
 

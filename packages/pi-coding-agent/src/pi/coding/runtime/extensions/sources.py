@@ -41,6 +41,10 @@ RECOMMENDED_IN_CORE = {"editor.attachFiles": True}
 """Settings of core that belong to the recommended set; those of batteries are in manifests."""
 
 
+NOT_SEPARATE = frozenset({"llama.cpp", "codemode", "tool_search"})
+"""Built-in extensions of the original that are no extensions here."""
+
+
 class ExtensionSources:
     """Finds extensions by file name. Runs none of their code; reads trusted projects only."""
 
@@ -63,11 +67,14 @@ class ExtensionSources:
         Of ``settings`` only the user's layer is read.
         """
         report = self._warn
+        listed_entries = _strings_in(settings.layer("user", ("extensions",)))
         if self._options.discover:
-            yield from installed(self._machine.agent_dir, self._machine.import_path)
+            off = finding.switched_off_names(listed_entries) | self._explicit_names()
+            for candidate in installed(self._machine.agent_dir, self._machine.import_path):
+                if candidate.rank != "bundled" or candidate.name not in off:
+                    yield candidate
             folder = Place(path=self._machine.agent_dir / "extensions")
-            raw = settings.layer("user", ("extensions",))
-            listed = Selection.of(_strings_in(raw), self._machine.agent_dir)
+            listed = Selection.of(_paths_in(listed_entries), self._machine.agent_dir)
             yield from self._candidates(
                 finding.find_candidates((folder, *listed.places("user")), "user", report, listed)
             )
@@ -75,8 +82,29 @@ class ExtensionSources:
         elif self._options.keeps_guards:
             yield from self._batteries()
         yield from self._candidates(finding.explicit(self._files(cwd), cwd, report))
+        yield from self._named_built_ins()
         yield from finding.inline(self._options.inline)
         yield from self._options.candidates
+
+    def _explicit_names(self) -> frozenset[str]:
+        """Return the names of ``-e builtin:NAME``."""
+        return frozenset(filter(None, map(finding.built_in_name, self._options.paths)))
+
+    def _named_built_ins(self) -> Iterator[Candidate]:
+        """Yield the bundled extensions that ``-e builtin:NAME`` names; they load at the start."""
+        if not (names := self._explicit_names()):
+            return
+        bundled = {
+            candidate.name: candidate
+            for candidate in installed(self._machine.agent_dir, self._machine.import_path)
+            if candidate.rank == "bundled"
+        }
+        for name in sorted(names):
+            if name in bundled:
+                manifest = replace(bundled[name].declared(), activate=("startup",))
+                yield replace(bundled[name], manifest=manifest, rank="explicit")
+            elif name not in NOT_SEPARATE:
+                self._warn(f"There is no bundled extension {name}.")
 
     def recommended(self) -> Json:
         """Return the settings of ``batteries: "recommended"``.
@@ -157,7 +185,7 @@ class ExtensionSources:
         base = workspace.cwd / ".pi"
         folder = Place(path=base / "extensions", scope="project")
         raw = workspace.settings.layer("project", ("extensions",))
-        listed = Selection.of(_strings_in(raw), base)
+        listed = Selection.of(_paths_in(_strings_in(raw)), base)
         extensions = finding.find_candidates(
             (folder, *listed.places("project")), "project", self._warn, listed
         )
@@ -190,7 +218,11 @@ class ExtensionSources:
             return []
         from pi.coding.runtime.packages_here import is_package  # lazy: few runs use ``-e``
 
-        return [path for path in self._options.paths if not is_package(path, cwd)]
+        return [
+            path
+            for path in self._options.paths
+            if finding.built_in_name(path) is None and not is_package(path, cwd)
+        ]
 
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""
@@ -259,6 +291,11 @@ def _imports_pi(path: Path) -> bool:
         return re.search(r"(?m)^(?:from|import) pi\b", read_text(path)) is not None
     except PiError:
         return False
+
+
+def _paths_in(entries: Iterable[str]) -> list[str]:
+    """Return the entries of the setting ``extensions`` that are paths."""
+    return [entry for entry in entries if finding.BUILT_IN not in entry[: len("+builtin:")]]
 
 
 def _strings_in(value: object) -> list[str]:
