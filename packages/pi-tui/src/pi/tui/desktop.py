@@ -26,6 +26,7 @@ MAX_OSC52_CHARACTERS = 100_000
 
 ALSO_OSC52 = "PI_CLIPBOARD_OSC52"
 """Variable that also sends copied text to the terminal, where pi cannot see that it is remote."""
+MAX_STATUS_MESSAGE = 200
 _SECONDS = 3.0
 _SCREEN_CHUNK = 76
 
@@ -162,6 +163,22 @@ def progress(state: ProgressState, percent: int = 0) -> str:
     """Return the sequence that shows progress, e.g. in the task bar (OSC 9;4)."""
     amount = f";{max(0, min(percent, 100))}" if state not in ("none", "indeterminate") else ";0"
     return f"\x1b]9;4;{_PROGRESS[state]}{amount}{_BEL}"
+
+
+ProgramState: TypeAlias = Literal["idle", "working", "blocked", "done", "error", "clear"]
+ASK_PROGRAM_STATUS = f"\x1b]7501;?{_ST}"
+
+
+def program_status(state: ProgramState, message: str = "", kind: str = "") -> str:
+    """Return the sequence that reports what pi does to the terminal (OSC 7501)."""
+    if state == "clear":
+        return f"\x1b]7501;state=clear{_ST}"
+    fields = f"state={state}:app=pi"
+    if kind:
+        fields += f":kind={kind}"
+    if text := one_line(message)[:MAX_STATUS_MESSAGE]:
+        fields += f":msg={base64.b64encode(text.encode('utf-8', 'replace')).decode()}"
+    return f"\x1b]7501;{fields}{_ST}"
 
 
 def notification(text: str, brand: str) -> str:

@@ -21,6 +21,7 @@ from pi.tui.input.reports import (
     FocusReport,
     KittyFlags,
     ModeReport,
+    ProgramStatusSupport,
     Reply,
 )
 from pi.tui.screen.emitters import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
@@ -116,6 +117,8 @@ class Negotiation:
         """``kitty``, ``modify-other-keys`` or ``legacy``."""
         self.has_focus: bool | None = None
         """Whether the terminal's window has the focus; None if unknown."""
+        self.on_program_status: Callable[[], None] = lambda: None
+        """Called if the terminal shows the status of programs."""
         self._capabilities = capabilities
         self._appearance = appearance
         self._write = write
@@ -191,6 +194,8 @@ class Negotiation:
                 # A multiplexer supports the mode, but reports the focus only if it is configured
                 # to.
                 self.has_focus = None if self._capabilities.multiplexer else True
+            case ProgramStatusSupport():
+                self.on_program_status()
             case FocusReport(gained=gained):
                 self.has_focus = gained
             case CellSize(width=width, height=height) if width > 0 and height > 0:

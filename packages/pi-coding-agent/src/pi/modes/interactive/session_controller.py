@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pi.agent.compaction.errors import TOO_SMALL
@@ -25,6 +26,7 @@ from pi.modes.interactive.quit_keys import QuitKeys
 from pi.modes.interactive.screen_settings import SettingsApplier, graphics_for, system_clipboard
 from pi.modes.interactive.startup import AppOptions, OpenedSession
 from pi.modes.interactive.status.activity import Activity
+from pi.modes.interactive.status.program_status import ProgramStatus
 from pi.modes.interactive.status.status import StatusRegion
 from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.transcript.block import TranscriptOptions, WorkTime
@@ -67,7 +69,9 @@ class SessionController:
             watch=tui.negotiation.follow_focus,
             is_seen=lambda: tui.negotiation.has_focus is True,
         )
-        tui.closing_sequences = window.farewell
+        self._program = ProgramStatus(tui.terminal.write, start.environ)
+        tui.negotiation.on_program_status = self._program.supported
+        tui.closing_sequences = lambda: window.farewell() + self._program.farewell()
         self.status = self._new_status(activity, window)
         self._work_time = WorkTime(start.clock.monotonic)
         self.transcript = TranscriptView(self._look())
@@ -88,7 +92,7 @@ class SessionController:
             activity,
             window,
             facts_changed=self.status.refresh,
-            waiting=self._work_time.waiting,
+            waiting=self._waiting,
             reloaded=self._show_reloaded,
         )
         self.prompt_sender = PromptSender(
@@ -113,6 +117,7 @@ class SessionController:
 
     def open(self, opened: OpenedSession) -> None:
         """Show the conversation of the session, once it is open, and follow its events."""
+        self._program.begin()
         opened.port.subscribe(self._handle_event)
         opened.port.on_moved(self.choices_changed)
         self.screen.open(opened.port, opened.host)
@@ -209,6 +214,12 @@ class SessionController:
 
     # Construction ---------------------------------------------------------------------------------
 
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """The block waits for an answer of the user."""
+        with self._work_time.waiting(), self._program.blocked():
+            yield
+
     def _new_status(self, activity: Activity, window: WindowTitle) -> StatusRegion:
         frame, start = self._frame, self._start
         return StatusRegion(
@@ -216,6 +227,7 @@ class SessionController:
             activity,
             frame.footer,
             window,
+            self._program,
             clock=start.clock,
             tasks=self._tasks,
             home=start.home,

@@ -9,6 +9,7 @@ from pi.base.tasks import TaskScope
 from pi.coding.extension_host.control import SessionControl
 from pi.modes.interactive.status.activity import Activity
 from pi.modes.interactive.status.footer import Footer
+from pi.modes.interactive.status.program_status import ProgramStatus
 from pi.modes.interactive.status.status import StatusRegion
 from pi.modes.interactive.status.window_title import WindowTitle
 from pi.modes.interactive.theme import Theme
@@ -37,6 +38,7 @@ class StatusFixture:
             self.activity,
             self.footer,
             WindowTitle(self.written.append, Capabilities()),
+            ProgramStatus(self.written.append, {"PI_PROGRAM_STATUS": "0"}),
             clock=clock,
             tasks=tasks,
             home=home,

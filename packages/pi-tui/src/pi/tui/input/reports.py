@@ -80,6 +80,10 @@ class FocusReport(Record):
     gained: bool
 
 
+class ProgramStatusSupport(Record):
+    """The terminal shows what programs report about themselves (OSC 7501)."""
+
+
 class OtherReply(Record):
     """An unknown report."""
 
@@ -96,6 +100,7 @@ Reply: TypeAlias = (
     | Colour
     | ColourScheme
     | FocusReport
+    | ProgramStatusSupport
     | OtherReply
 )
 
@@ -109,6 +114,8 @@ _SLOTS: dict[str, Literal["foreground", "background", "cursor"]] = {
 def parse_reply(data: str) -> Reply | None:
     """Parse a complete escape sequence; None if it is a key."""
     if data[1:2] in "]P_^X":
+        if data.startswith("\x1b]7501;?"):
+            return ProgramStatusSupport()
         return _colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
         if match := re.fullmatch(pattern, data):

@@ -19,6 +19,7 @@ from pi.modes.interactive.status.footer import (
 )
 from pi.modes.interactive.status.footer_facts import footer_facts
 from pi.modes.interactive.status.git_branch import branch_of, folder_of_head
+from pi.modes.interactive.status.program_status import ProgramStatus
 from pi.modes.interactive.status.window_title import LONG_RUN, WindowTitle
 from pi.modes.interactive.theme import Theme
 
@@ -58,6 +59,7 @@ class StatusRegion:
         activity: Activity,
         footer: Footer,
         window: WindowTitle,
+        program: ProgramStatus,
         *,
         clock: Clock,
         tasks: TaskScope,
@@ -69,6 +71,7 @@ class StatusRegion:
         self._activity = activity
         self._footer = footer
         self._window = window
+        self._program = program
         self._clock = clock
         self._tasks = tasks
         self._home = home
@@ -93,6 +96,7 @@ class StatusRegion:
         self._activity.handle_event(event)
         if type(event) is MessageUpdate:
             return  # one per token: its changes are shown with the next tick
+        self._program.handle_event(event)
         if isinstance(event, AgentStart):
             self._window.watch()
         if isinstance(event, AgentEnd) and not event.will_retry and ran >= LONG_RUN:
@@ -107,6 +111,7 @@ class StatusRegion:
             facts = footer_facts(self._port, home=self._home, branch=self._branch)
             self._footer.show(facts)
             self._window.set_title(self._cwd.name, facts.session_name)
+            self._program.set_session(facts.session_name)
             self._request_render()
 
     async def look_for_branch(self) -> None:
