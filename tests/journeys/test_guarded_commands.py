@@ -329,6 +329,7 @@ def test_no_syntax_of_the_shell_hides_a_command(journey: Journey) -> None:
         ),
         *("cat <<\"it's\"\nit's\ntouch ran4", "2<&-touch cat ran5", "cat x; 0<& -touch ran6"),
         *("cat <<X$'Y'\nXY\ntouch ran7", "cat x >&-; 3>&-touch ran8"),
+        "ls >&-#'\ntouch ran9\n#'",
     )
     for settings in (
         {"mode": "ask"},

@@ -40,7 +40,7 @@ SMALL_PIECES = [
     "coproc ", "env ", "command ", "eval ", "\\\n", "=~ ", "2>&1", "${x#", "\"${x:-'", "'}\"", "$[",
     "<<$'E'\n", "<<'a\\b'\n", "a\\b\n", "<<\"it's\"\n", "it's\n",
     "]", "$'\\x41'", "trap 'rm q' EXIT", "export ", "x[", "] ", "\u00a0", "\r", "\\\\",
-    "3<&-", ">&-",
+    "3<&-", ">&-", ">&-#'\n",
 ]  # fmt: skip
 GARBAGE = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -276,3 +276,9 @@ def test_a_command_may_follow_a_closed_descriptor_without_a_space(close: str) ->
     parsed = parse_command(f"{close}rm cat x")
 
     assert not parsed.is_resolved or [part.name for part in parsed.parts] == ["rm"]
+
+
+def test_a_comment_behind_a_closed_descriptor_hides_no_command() -> None:
+    parsed = parse_command("ls >&-#'\nrm x\n#'")
+
+    assert not parsed.is_resolved or "rm" in [part.name for part in parsed.parts]

@@ -341,6 +341,8 @@ class Grammar:
         if operator in ("<&", ">&") and source.peek() == "-":
             source.at += 1  # a word of its own for bash: ``2>&-rm x`` runs ``rm x``
             target = CommandWord(raw="-", text="-", prefix="-")
+            if source.peek() == "#":
+                raise Malformed("a comment without a space before it")
         else:
             target = self._read_word(f"{operator} without a target")
         descriptor = match[1] or ""
