@@ -263,6 +263,20 @@ def test_a_deny_rule_that_is_not_understood_denies_more_and_says_so(
     assert "private-value" not in json.dumps(journey.model.requests)
 
 
+@pytest.mark.parametrize("name", ["disallow", "disallowedTools", "block"])
+def test_a_list_of_denied_tools_by_another_name_denies_everything(
+    journey: Journey, name: str
+) -> None:
+    journey.home.use_settings(permissions={name: ["Bash"]})
+    journey.model.calls("bash", command="touch ran")
+
+    ended = journey.pi("-p", "go")
+
+    assert f'Unknown setting "permissions.{name}"' in ended.err
+    assert "Did you mean deny?" in ended.err
+    assert not (journey.home.cwd / "ran").exists()
+
+
 def test_a_deny_rule_for_a_misspelt_tool_is_reported(journey: Journey) -> None:
     journey.home.use_settings(permissions={"deny": ["Raed(.env)"]})
 

@@ -254,6 +254,12 @@ def _probable(name: str, value: object, setting: str) -> list[GuardSetting]:
     return [row for row in GUARDS if row.name == setting and row.accepts(value)]
 
 
+_SYNONYMS = dict.fromkeys(
+    ("disallow", "disallowed", "disallowedtools", "block", "blocked", "forbid", "forbidden"), "deny"
+)
+"""Names that other programs use; ``disallow`` looks like ``allow``."""
+
+
 def _misspelt_in(
     values: Json, section: str, source: str, warn: Callable[[str], None]
 ) -> list[GuardSetting]:
@@ -265,7 +271,8 @@ def _misspelt_in(
             continue
         from pi.coding.settings.misspelt import misspelt_setting  # lazy: for errors only
 
-        suggestion = misspelt_setting(name, names)
+        synonym = _SYNONYMS.get(name.casefold(), "")
+        suggestion = synonym if synonym in names else misspelt_setting(name, names)
         hint = f"Did you mean {suggestion}?" if suggestion else f"Known: {', '.join(names)}."
         applied = [names[suggestion]] if suggestion else []
         warn(_unknown(f"{section}.{name}", source, hint, applied))
