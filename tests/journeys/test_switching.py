@@ -330,5 +330,8 @@ def test_what_a_session_has_used_can_be_switched_off_in_it(journey: Journey, kee
         assert sorted(journey.model.tools_of()) == ["bash", "edit", "read", "write"]
         assert (journey.home.cwd / "cake.txt").exists()
     if keep:
-        journey.pi("-p", "-c", "hi")
+        ended = journey.pi("-p", "-c", "hi")
         assert sorted(journey.model.tools_of()) == ["bash", "edit", "read", "write"]
+        for name in ("subagents", "todo", "plan"):  # plan mode does not end unnoticed
+            line = f"This session has used {name}, which your settings switch off."
+            assert ended.err.count(line) == 1

@@ -403,6 +403,14 @@ def is_triggered(manifest: Manifest, state: ActivationState) -> bool:
     return any(kind in _OCCURS and _OCCURS[kind](names, state) for kind, names in kinds.items())
 
 
+def overrules_entries(manifest: Manifest, state: ActivationState) -> bool:
+    """Whether the session has used an extension that the settings switch off now."""
+    entries = manifest.triggers("entry")
+    if not entries or set(entries).isdisjoint(state.entry_types):
+        return False
+    return _is_switched_off(_names_by_kind(manifest.activate), state.settings)
+
+
 _OVERRULED = frozenset({"setting", "file", "entry"})
 """Triggers that do not count while the switch of the extension is off: ``mcp.enabled: false`` wins
 over ``mcp.servers`` and over an ``mcp.json``, ``task.enabled: false`` over earlier sub-agents."""

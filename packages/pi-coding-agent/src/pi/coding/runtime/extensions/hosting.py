@@ -15,6 +15,7 @@ from pi.coding.extension_host.discovery.manifest import (
     active_gates,
     is_triggered,
     loads_at_start,
+    overrules_entries,
 )
 from pi.coding.extension_host.dormant import DormantExtensions, ExtensionContributions
 from pi.coding.extension_host.events.session import (
@@ -154,6 +155,20 @@ class ExtensionHosting:
         if host is not None:
             host.open_in(workspace)
             await host.loading.load_triggered(state)
+
+    def report_switched_off(self) -> None:
+        """Name the extensions that the opened session has used, and that the settings switch off.
+
+        A session in plan mode would go on without it unnoticed.
+        """
+        core = self._core
+        state = self.activation_state(core.workspace, core.log)
+        if not state.entry_types:
+            return
+        for path, manifest in self.manifests_by_path().items():
+            if overrules_entries(manifest, state):
+                name = manifest.name or Path(path).stem
+                self.sources.warn(f"This session has used {name}, which your settings switch off.")
 
     def activation_state(self, workspace: Workspace, log: SessionLog) -> ActivationState:
         """Return the state of a session on which triggers depend."""

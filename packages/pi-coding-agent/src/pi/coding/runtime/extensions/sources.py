@@ -66,7 +66,7 @@ class ExtensionSources:
 
         Of ``settings`` only the user's layer is read.
         """
-        report = self._warn
+        report = self.warn
         listed_entries = _strings_in(settings.layer("user", ("extensions",)))
         if self._options.discover:
             off = finding.switched_off_names(listed_entries) | self._explicit_names()
@@ -104,7 +104,7 @@ class ExtensionSources:
                 manifest = replace(bundled[name].declared(), activate=("startup",))
                 yield replace(bundled[name], manifest=manifest, rank="explicit")
             elif name not in NOT_SEPARATE:
-                self._warn(f"There is no bundled extension {name}.")
+                self.warn(f"There is no bundled extension {name}.")
 
     def recommended(self) -> Json:
         """Return the settings of ``batteries: "recommended"``.
@@ -164,7 +164,7 @@ class ExtensionSources:
             self._note_foreign(str(base / name) for name in package.foreign)
             functions = package.functions
             rank: Rank = "explicit" if explicit else "package"
-            extensions = finding.find_candidates(package.places("extensions"), rank, self._warn)
+            extensions = finding.find_candidates(package.places("extensions"), rank, self.warn)
             for candidate in self._candidates(extensions):
                 function = functions.get(candidate.path) if candidate.path else None
                 yield replace(
@@ -173,7 +173,7 @@ class ExtensionSources:
                     target=f":{function}" if function else "",
                 )
             tools = self._candidates(
-                finding.find_candidates(package.places("tools"), rank, self._warn)
+                finding.find_candidates(package.places("tools"), rank, self.warn)
             )
             for tool in tools:
                 yield _tool_file(replace(tool, import_root=package.import_root), tool_files)
@@ -187,7 +187,7 @@ class ExtensionSources:
         raw = workspace.settings.layer("project", ("extensions",))
         listed = Selection.of(_paths_in(_strings_in(raw)), base)
         extensions = finding.find_candidates(
-            (folder, *listed.places("project")), "project", self._warn, listed
+            (folder, *listed.places("project")), "project", self.warn, listed
         )
         yield from self._candidates(extensions)
         yield from self._tools(Place(path=base / "tools", scope="project"), "project")
@@ -227,7 +227,7 @@ class ExtensionSources:
     def _tools(self, folder: Place, rank: Rank) -> Iterator[Candidate]:
         """Yield the tool-only files of a folder."""
         tool_files: dict[str, Path] = {}
-        candidates = self._candidates(finding.find_candidates([folder], rank, self._warn))
+        candidates = self._candidates(finding.find_candidates([folder], rank, self.warn))
         yield from (_tool_file(candidate, tool_files) for candidate in candidates)
 
     def _candidates(self, extensions: FoundExtensions) -> tuple[Candidate, ...]:
@@ -237,7 +237,8 @@ class ExtensionSources:
     def _note_foreign(self, paths: Iterable[str]) -> None:
         self.foreign += [path for path in paths if path not in self.foreign]
 
-    def _warn(self, text: str) -> None:
+    def warn(self, text: str) -> None:
+        """Report a warning to the user."""
         self._machine.report(f"Warning: {text}")
 
 

@@ -223,6 +223,7 @@ class AgentSession:
     async def start(self) -> None:
         """Load extensions that were triggered since, and emit the start event."""
         await self._bootstrap.hosting.load_before_start()
+        self._bootstrap.hosting.report_switched_off()
         await self._core.bus.emit(SessionStartEvent(reason="startup"))
         self._bootstrap.offer_agents_over_rpc()
 

@@ -244,6 +244,7 @@ class SessionSwitcher:
                 await bus.emit(SessionForkEvent(previous_session_file=previous))
             await bus.emit(SessionStartEvent(reason=reason, previous_session_file=previous))
         self._bootstrap.report_skipped_files()
+        self._bootstrap.hosting.report_switched_off()
 
     async def _replace_log(
         self, log: SessionLog, reason: SwitchReason, remote: RemoteSession | None
