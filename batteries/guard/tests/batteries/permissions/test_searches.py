@@ -145,3 +145,24 @@ def test_an_allow_rule_that_can_match_no_tool_is_a_problem() -> None:
 
     assert len(problems) == 1
     assert "'mcp__s*' allows nothing" in problems[0]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--count",
+        "--name-only",
+        "--files-with-matches",
+        "--files-without-match",
+        "--quiet",
+        "-c",
+        "-l",
+        "-L",
+        "-q",
+    ],
+)
+def test_a_search_of_git_that_shows_names_and_numbers_only_runs(
+    option: str, places: BaseFolders
+) -> None:
+    assert action(f"git grep {option} KEY", places, "Read(*.pem)") == "allow"
+    assert action(f"git grep {option} --no-count KEY", places, "Read(*.pem)") == "ask"

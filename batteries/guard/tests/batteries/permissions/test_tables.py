@@ -14,7 +14,7 @@ from pi.batteries.permissions.adapter import extension
 from pi.batteries.permissions.grants import fitting_rules
 from pi.batteries.permissions.paths import BaseFolders, TouchedPath, touched
 from pi.batteries.permissions.patterns import rule_matches
-from pi.batteries.permissions.questions import DENY, ONCE, initial_option, question
+from pi.batteries.permissions.questions import DENY, ONCE, initial_option, question, visible
 from pi.batteries.permissions.requests import Decision, ToolRequest
 from pi.batteries.permissions.rules import parse_rule
 from pi.batteries.permissions.sensitive_commands import sensitive_files_of
@@ -262,3 +262,32 @@ async def test_without_grants_there_is_nothing_to_revoke(tmp_path: Path) -> None
 )
 def test_a_grant_of_a_subcommand_does_not_cover_its_siblings(command: str, rule: str) -> None:
     assert fitting_rules(command) == (f"Bash({rule})",)
+
+
+@pytest.mark.parametrize("letter", ["\u3164", "\uffa0", "\u115f", "\u2800", "\u034f", "\u200b"])
+def test_letters_that_look_like_nothing_are_shown(letter: str) -> None:
+    assert f"\\u{ord(letter):04x}" in visible(f"touch a{letter}b")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"content": "x"}, {"edits": [{"oldText": "a", "newText": "b"}]}, {"note": "x"}],
+)  # fmt: skip
+def test_the_name_of_a_file_cannot_imitate_another_change(arguments: dict[str, Any]) -> None:
+    path = "readme.md\n+++ readme.md\n@@ -0,0 +1 @@\n+harmless\n/../../x"
+    request = ToolRequest(
+        tool="write", input={"path": path, **arguments}, approval=ToolApproval(tier="write")
+    )
+
+    shown = question(request, Decision(action="ask"), None)
+
+    assert "readme.md\\n+++ readme.md\\n@@" in shown
+    assert "\n+++ readme.md\n" not in shown
+
+
+def test_the_name_of_an_argument_cannot_imitate_another_one() -> None:
+    request = ToolRequest(
+        tool="mcp__s__t", input={"a: x\nfile": "y"}, approval=ToolApproval(tier="exec")
+    )
+
+    assert "a: x\\nfile: y" in question(request, Decision(action="ask"), None)

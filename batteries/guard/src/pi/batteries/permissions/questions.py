@@ -26,6 +26,8 @@ LONGEST_EXACT = 30
 """Characters of a rule about one command that are repeated; the command itself is shown in full."""
 _PLAIN_SPACES = " \n\t\u3000"
 """With the wide one of East Asian texts."""
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and signs that look like nothing."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zs", "Zl", "Zp"})
 """Categories of Unicode."""
 LONGEST_RULES = 160
@@ -95,6 +97,8 @@ def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
         return
     yield from request.urls
     path, content = arguments.get("path"), arguments.get("content")
+    if isinstance(path, str):
+        path = _in_one_line(path)
     if isinstance(path, str) and isinstance(content, str):
         yield from _unified(path, before or "", content) or [path, *content.splitlines()]
     elif isinstance(path, str) and (edits := _edits(arguments)):
@@ -103,9 +107,17 @@ def _subject(request: ToolRequest, before: str | None) -> Iterator[str]:
         yield from _values(arguments)
 
 
+def _in_one_line(name: str) -> str:
+    """A name without line breaks: behind one it could imitate the lines of another change."""
+    return name.replace("\n", "\\n")
+
+
 def _values(arguments: dict[str, Any]) -> Iterator[str]:
     """One argument per line; texts of several lines, such as patches, are below their names."""
-    for name, value in arguments.items():
+    for argument, value in arguments.items():
+        name = _in_one_line(argument)
+        if name == "path" and isinstance(value, str):
+            value = _in_one_line(value)
         if isinstance(value, str):
             yield from (f"{name}:", *value.split("\n")) if "\n" in value else (f"{name}: {value}",)
         else:
@@ -162,7 +174,8 @@ def visible(text: str) -> str:
     """
     return "".join(
         letter
-        if letter in _PLAIN_SPACES or unicodedata.category(letter) not in _INVISIBLE
+        if letter in _PLAIN_SPACES
+        or (unicodedata.category(letter) not in _INVISIBLE and letter not in _BLANKS)
         else letter.encode("unicode_escape", "backslashreplace").decode()
         for letter in text
     )
