@@ -7,7 +7,7 @@ from pi.testing import calls, says
 from tests.modes.interactive.app_fixture import AppFixture
 from tests.screens.snapshots import check
 
-PAGE_UP, HOME, END, CTRL_UP = "\x1b[5~", "\x1b[H", "\x1b[F", "\x1b[1;5A"
+PAGE_UP, HOME, END, CTRL_UP = "\x1b[5~", "\x1b[1;5H", "\x1b[1;5F", "\x1b[1;5A"
 CTRL_SHIFT_F = "\x1b[102;6u"
 LINES = "\n".join(f"- item {number}" for number in range(60))
 

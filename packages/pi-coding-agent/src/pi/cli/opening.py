@@ -197,11 +197,13 @@ async def _open_or_fork(
 
         if not await ask_fork_busy_session(opening.ui, busy):
             raise OpenCancelled("") from busy
-        others = {
-            name: value for name, value in arguments.options.items() if name not in OPENS_STORED
-        }
-        forking = replace(arguments, options={**others, "fork": str(busy.path)})
-        return await _open_with_answers(forking, host, cwd, opening)
+        return await _open_with_answers(_as_fork(arguments, busy.path), host, cwd, opening)
+
+
+def _as_fork(arguments: Arguments, path: Path) -> Arguments:
+    """Return the arguments with a fork of a session file instead of what they open."""
+    others = {name: value for name, value in arguments.options.items() if name not in OPENS_STORED}
+    return replace(arguments, options={**others, "fork": str(path)})
 
 
 async def _open_with_questions(
@@ -232,10 +234,14 @@ async def _open_in_folder(
         return await _open_with_answers(arguments, host, cwd, opening, answers=answers)
     except DirectoryGone as gone:
         # Lazy: rarely needed.
-        from pi.modes.interactive.dialogs.opening import ask_use_current_folder
+        from pi.modes.interactive.dialogs.opening import ask_about_missing_folder
 
-        if not await ask_use_current_folder(opening.ui, gone.stored, str(cwd)):
+        answer = await ask_about_missing_folder(opening.ui, gone.stored, str(cwd))
+        if answer is None:
             raise OpenCancelled("") from gone
+        if answer == "fork" and gone.path is not None:
+            forking = _as_fork(arguments, gone.path)
+            return await _open_with_answers(forking, host, cwd, opening, answers=answers)
         return await _open_with_answers(
             arguments, host, cwd, opening, answers=answers, stays_if_gone=True
         )

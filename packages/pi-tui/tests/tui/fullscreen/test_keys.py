@@ -9,7 +9,8 @@ from pi.tui.input.decoder import InputDecision
 from pi.tui.input.keymap import Keymap
 from tests.tui.parts import Rows, numbered
 
-PAGE_UP, PAGE_DOWN, HOME, END = "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F"
+PAGE_UP, PAGE_DOWN = "\x1b[5~", "\x1b[6~"
+HOME, END = "\x1b[1;5H", "\x1b[1;5F"
 SEARCH = "\x1b[102;6u"
 
 

@@ -64,6 +64,7 @@ class DirectoryGone(SessionProblem):
             f"Current working directory: {current}"
         )
         self.stored = stored
+        self.path = session
 
 
 class EntryNotFound(SessionProblem):

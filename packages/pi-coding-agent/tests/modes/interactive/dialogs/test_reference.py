@@ -30,7 +30,7 @@ def test_a_key_that_the_user_chose_is_the_one_that_is_shown() -> None:
 
 def test_keys_that_work_only_in_fullscreen_are_listed_apart() -> None:
     sections = {section.title: section.rows for section in key_sections(Keymap())}
-    assert ("Home", "go to the top") in sections["In fullscreen mode"]
+    assert ("Ctrl+Home", "go to the top") in sections["In fullscreen mode"]
     assert ("Home", "go to the top") not in sections["While writing"]
 
 

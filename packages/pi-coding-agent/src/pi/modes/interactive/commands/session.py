@@ -19,7 +19,7 @@ from pi.coding.session.writing import SESSIONS
 from pi.modes.interactive.commands.table import require_idle
 from pi.modes.interactive.dialogs.context_view import ContextView, context_parts
 from pi.modes.interactive.dialogs.fork_point import pick_fork_point
-from pi.modes.interactive.dialogs.opening import ask_fork_busy_session, confirm_missing_folder
+from pi.modes.interactive.dialogs.opening import ask_about_folder, ask_fork_busy_session
 from pi.modes.interactive.dialogs.questions import confirm
 from pi.modes.interactive.dialogs.reports import Section, SectionsView
 from pi.modes.interactive.dialogs.session_facts import session_info
@@ -97,7 +97,10 @@ async def resume(ui: Ui, arguments: str) -> None:
         rename_current=facts.rename,
     )
     path = await pick_session(ui, scope)
-    if path is None or not await confirm_missing_folder(ui, path, str(facts.cwd)):
+    if path is None or (answer := await ask_about_folder(ui, path, str(facts.cwd))) is None:
+        return
+    if answer == "fork":
+        _notify_replaced(ui, await ui.port.sessions.fork_file(path), "Forked to a new session")
         return
     try:
         _notify_replaced(ui, await ui.port.sessions.switch(path), "Resumed session")

@@ -41,20 +41,29 @@ async def ask_about_settings(ui: Ui, error: BadSettings) -> SettingsAnswer | Non
     return await choose(ui, "The settings cannot be read", options, message=message)
 
 
-async def confirm_missing_folder(ui: Ui, path: Path, current_folder: str) -> bool:
-    """Return whether a session file can be opened: its folder exists, or the user confirms."""
+FolderAnswer: TypeAlias = Literal["continue", "fork"]
+
+
+async def ask_about_folder(ui: Ui, path: Path, current_folder: str) -> FolderAnswer | None:
+    """Ask how to open a session file if its folder is missing; ``None`` to cancel."""
     stored = (read_header(path) or {}).get("cwd")
     if not isinstance(stored, str) or not stored or Path(stored).is_dir():
-        return True
-    return await ask_use_current_folder(ui, stored, current_folder)
+        return "continue"
+    return await ask_about_missing_folder(ui, stored, current_folder)
 
 
-async def ask_use_current_folder(ui: Ui, stored: str, current_folder: str) -> bool:
-    """Return whether the user continues in the current folder."""
-    return await confirm(
+async def ask_about_missing_folder(ui: Ui, stored: str, current_folder: str) -> FolderAnswer | None:
+    """Return whether the session continues in the current folder, or a fork of it does."""
+    options: list[Option[FolderAnswer | None]] = [
+        Option(value="continue", label="Continue here", description="asks again the next time"),
+        Option(
+            value="fork", label="Fork into this folder", description="the session stays as it is"
+        ),
+        Option(value=None, label="Cancel"),
+    ]
+    return await choose(
         ui,
         "The folder of this session is missing",
-        f"{stored} no longer exists. Continue in {current_folder}?",
-        yes="Continue here",
-        no="Cancel",
+        options,
+        message=f"{stored} no longer exists. This folder: {current_folder}",
     )
