@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import keywords
 from tests.bounded import LoopWatchdog
 
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=10)
@@ -52,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, lambda number, frame: None)
+    keywords.register(config)
     if config.getoption("--failures") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(FailureNames(config))
 
