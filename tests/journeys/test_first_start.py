@@ -12,7 +12,11 @@ from tests.journeys.program import Journey
 from tests.journeys.terminal import DOWN, ENTER, ESCAPE, LEFT, RIGHT, TAB
 
 WELCOME, WAY = "Welcome to pi", "How do you want to start?"
-ACCEPTED = {"permissions": {"mode": "auto-edit"}, "batteries": "recommended"}
+ACCEPTED = {
+    "theme": "system",
+    "permissions": {"mode": "auto-edit"},
+    "batteries": "recommended",
+}
 
 
 def without_version(home: Home) -> dict[str, object]:
@@ -192,7 +196,7 @@ def test_pi_setup_shows_the_screen_again(journey: Journey) -> None:
         user.shows("Saved in ~/.pi/agent", "Ask anything")
         user.leaves()
     stored = without_version(journey.home)
-    assert stored == {"theme": "light", **ACCEPTED}
+    assert stored == {**ACCEPTED, "theme": "light"}
 
 
 def test_a_run_without_extensions_leaves_the_question_to_the_next(untouched: Journey) -> None:

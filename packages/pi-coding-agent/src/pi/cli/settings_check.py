@@ -39,7 +39,7 @@ from pi.coding.settings.settings import Settings
 from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.coding.settings.values import Values
 from pi.coding.tools.registry import DEFAULT_TOOLS, READ_ONLY_TOOLS
-from pi.modes.interactive.theme_file import theme_name
+from pi.modes.interactive.theme_file import RESERVED, InvalidTheme, read_theme, theme_name
 from pi.modes.interactive.theme_selector import BUILT_IN as BUILT_IN_THEMES
 from pi.modes.interactive.theme_selector import themes_in
 
@@ -187,6 +187,7 @@ class SettingsCheck:
                 yield from _report_unknown(
                     setting.name, self._string_values(setting), "name", choices, others=False
                 )
+        yield from self._refused_themes()
         yield from self._unknown_models(values, compaction)
         interceptor = self._settings.section(("bashInterceptor",), InterceptorValues)
         for rule in interceptor.rules or ():
@@ -210,11 +211,24 @@ class SettingsCheck:
         files = theme_paths(
             self._settings, self._agent_dir, self._cwd / ".pi", trusted=self._trusted
         )
-        names = []
+        names = [RESERVED]
         for path in (*themes_in(BUILT_IN_THEMES), *files):
             with suppress(OSError):
                 names += [theme_name(read_regular(path)) or path.stem, path.stem]
         return names
+
+    def _refused_themes(self) -> Iterator[Problem]:
+        """Yield the theme files that cannot be used."""
+        for path in theme_paths(
+            self._settings, self._agent_dir, self._cwd / ".pi", trusted=self._trusted
+        ):
+            try:
+                read_theme(read_regular(path), str(path))
+            except OSError as error:
+                yield Problem(severity="broken", text=f"theme {path}: {error.strerror}", advice="")
+            except InvalidTheme as error:
+                advice = error.hint or "Correct it; the theme is not offered."
+                yield Problem(severity="broken", text=f"theme {error.message}", advice=advice)
 
     def _unknown_models(self, values: Values, compaction: CompactionOptions) -> Iterator[Problem]:
         provider_names = [row.id for row in self._registry.models.get_providers()]

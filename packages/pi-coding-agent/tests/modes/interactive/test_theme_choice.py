@@ -11,7 +11,7 @@ from pi.modes.interactive.theme_file import InvalidTheme
 from pi.modes.interactive.theme_selector import BUILT_IN, ThemeSelector, built_in, themes_in
 from pi.tui.negotiation import Scheme
 
-BUNDLED = {path.stem for path in themes_in(BUILT_IN)}
+BUNDLED = {"system", *(path.stem for path in themes_in(BUILT_IN))}
 
 
 class ThemeFixture:

@@ -21,12 +21,14 @@ from pi.tui.input.reports import (
     FocusReport,
     KittyFlags,
     ModeReport,
+    PaletteColour,
     ProgramStatusSupport,
     Reply,
 )
 from pi.tui.screen.emitters import END_SYNC, HIDE_CURSOR, SHOW_CURSOR
 from pi.tui.screen.rows import WRAP_ON
 from pi.tui.terminal import Capabilities
+from pi.tui.terminal_colours import ASK_COLOURS, ReportedColours
 
 Scheme: TypeAlias = Literal["dark", "light"]
 
@@ -110,6 +112,7 @@ class Negotiation:
         *,
         write: Callable[[str], None],
         follow_scheme: bool = False,
+        colours: ReportedColours | None = None,
     ) -> None:
         self.cell = DEFAULT_CELL
         self.synchronized = capabilities.synchronized
@@ -123,6 +126,9 @@ class Negotiation:
         self._appearance = appearance
         self._write = write
         self._follow_scheme = follow_scheme
+        self._colours = colours or ReportedColours()
+        self._follows_colours = False
+        self._has_reported_scheme = False
         self._follows_focus = False
         self._reports_modes = False
         """Whether the terminal answers mode queries. Some terminals print them instead."""
@@ -148,6 +154,8 @@ class Negotiation:
             parts.append(ASK_SYNC)
         if self._follows_focus:
             parts.append(FOCUS_REPORTS_ON)
+        if self._follows_colours:
+            parts.append(self._colour_queries())
         self._write("".join(parts))
 
     def ending(self, *, leave_window: str) -> str:
@@ -171,6 +179,22 @@ class Negotiation:
         if not self._follows_focus:
             self._follows_focus = True
             self._write(FOCUS_REPORTS_ON + (ASK_FOCUS_REPORTS if self._reports_modes else ""))
+
+    def follow_colours(self, *, at_once: bool) -> None:
+        """Query the colours of the terminal, and again whenever it reports a change.
+
+        With ``at_once`` the queries are sent now, otherwise by ``begin``.
+        """
+        if self._follows_colours:
+            return
+        self._follows_colours = True
+        if at_once:
+            reports = "" if self._follow_scheme else SCHEME_REPORTS_ON
+            self._follow_scheme = True
+            self._write(reports + self._colour_queries())
+
+    def _colour_queries(self) -> str:
+        return ASK_COLOURS + self._query(self._colours.complete)
 
     def query_background(self, done: Callable[[], None]) -> None:
         """Query the background again; calls ``done`` when the reply arrived or is unsupported."""
@@ -200,8 +224,19 @@ class Negotiation:
                 self.has_focus = gained
             case CellSize(width=width, height=height) if width > 0 and height > 0:
                 self.cell = reply
-            case Colour() | ColourScheme():
-                self._appearance.handle_reply(reply)
+            case PaletteColour() | Colour() | ColourScheme():
+                self._handle_colour(reply)
+
+    def _handle_colour(self, reply: PaletteColour | Colour | ColourScheme) -> None:
+        if not isinstance(reply, ColourScheme):
+            self._colours.handle_reply(reply)
+        if not isinstance(reply, PaletteColour):
+            self._appearance.handle_reply(reply)
+        if isinstance(reply, ColourScheme):
+            # The first report is an answer, later ones are changes.
+            if self._follows_colours and self._has_reported_scheme:
+                self._write(self._colour_queries())
+            self._has_reported_scheme = True
 
     def _query(self, owner: Callable[[], None]) -> str:
         self._owners.append(owner)

@@ -27,6 +27,7 @@ from pi.tui.overlays import FocusState, OverlayHandle, OverlayOptions, Overlays
 from pi.tui.screen.pane_match import PaneReader, PaneText, ReadPane, ResizeTracker
 from pi.tui.screen.screen import Repaint
 from pi.tui.terminal import Capabilities, Listener, Size, Terminal, Timer, Timers, detect, timing
+from pi.tui.terminal_colours import ReportedColours
 
 Mode: TypeAlias = Literal["regular", "fullscreen", "plain"]
 """``plain`` writes lines for screen readers."""
@@ -66,12 +67,18 @@ class TUI:
         self.mode = mode
         self.capabilities = capabilities or detect(env)
         self.appearance = ColourSchemeState(env)
+        self.colours = ReportedColours()
+        """The colours of the terminal, once ``negotiation.follow_colours`` was called."""
         self.overlays = Overlays(FocusState(), size=lambda: terminal.size)
         self._size = terminal.size
         self.display = _display(mode, self._size, self.capabilities, strict=strict)
         self.display.show_cursor = self.capabilities.hardware_cursor
         self.negotiation = Negotiation(
-            self.capabilities, self.appearance, write=terminal.write, follow_scheme=follow_scheme
+            self.capabilities,
+            self.appearance,
+            write=terminal.write,
+            follow_scheme=follow_scheme,
+            colours=self.colours,
         )
         self._decoder = Decoder(
             timing(env), ctrl_backspace=self.capabilities.brand == "windows-terminal"
@@ -91,6 +98,11 @@ class TUI:
         self._leave: Leave = "for good"
         self.closing_sequences: Callable[[], str] = lambda: ""
         """Returns sequences to write last whenever the terminal is restored."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the terminal is in use."""
+        return self._running is not None
 
     def add_child(self, child: Component) -> None:
         """Add a component at the bottom."""

@@ -99,6 +99,8 @@ class AppLayout:
             files=lambda: themes_in(start.agent_dir / "themes"),
             scheme=lambda: appearance.scheme,
             redraw=self.tui.reset_display,
+            colours=self.tui.colours,
+            follow_colours=lambda: self.tui.negotiation.follow_colours(at_once=self.tui.is_running),
         )
         with suppress(InvalidTheme):  # the session knows more themes and reports errors
             themes.use(start.theme or values.theme)

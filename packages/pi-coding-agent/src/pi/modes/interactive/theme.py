@@ -221,6 +221,8 @@ class Theme:
     @property
     def _is_dark(self) -> bool:
         """Whether the theme is made for dark terminals, by the background of user messages."""
+        if self.palette.appearance is not None:
+            return self.palette.appearance == "dark"
         background = self.palette.colours.get("userMessageBg")
         return not isinstance(background, str) or sum(bytes.fromhex(background[1:])) < 3 * 128
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import re
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -53,11 +54,36 @@ TINTS = {
 }
 """Optional backgrounds, with the colour that tints the background of tools, and how much."""
 
-_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+TOKENS = (*REQUIRED, *OPTIONAL, *TINTS)
+"""All tokens of a theme."""
+FIELDS = ("$schema", "name", "appearance", "vars", "colors", "export")
+"""The fields of a theme file."""
+RESERVED = "system"
+"""The name of the theme in the colours of the terminal."""
+
+_HEX = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
+_NUMBER = r"([+-]?\d+(?:\.\d+)?)"
+_OKLCH = re.compile(rf"oklch\(\s*{_NUMBER}%\s+{_NUMBER}\s+{_NUMBER}(?:deg)?\s*\)")
+_OKHSL = re.compile(rf"okhsl\(\s*{_NUMBER}(?:deg)?\s+{_NUMBER}%\s+{_NUMBER}%\s*\)")
 
 
-def _is_hex(value: str) -> bool:
-    return len(value) == 7 and value[0] == "#" and _HEX_DIGITS.issuperset(value[1:])
+def parse_colour(text: str) -> str | None:
+    """Return ``#rrggbb`` of a colour in any notation; ``None`` if it is none."""
+    if _HEX.fullmatch(text):
+        return text if len(text) == 7 else "#" + "".join(digit * 2 for digit in text[1:])
+    if "(" not in text:
+        return None
+    from pi.tui.colour_spaces import okhsl, oklch  # lazy: few themes use them
+
+    if match := _OKLCH.fullmatch(text):
+        lightness, chroma, hue = map(float, match.groups())
+        rgb = oklch(lightness / 100, chroma, hue)
+    elif match := _OKHSL.fullmatch(text):
+        hue, saturation, lightness = map(float, match.groups())
+        rgb = okhsl(hue, saturation / 100, lightness / 100)
+    else:
+        return None
+    return "#" + bytes(rgb).hex()
 
 
 class InvalidTheme(PiError):
@@ -69,6 +95,8 @@ class Palette(Record):
 
     name: str
     colours: Colours
+    appearance: Literal["dark", "light"] | None = None
+    """The kind of terminal that the theme is made for, if the file says it."""
 
 
 def read_theme(content: bytes, source: str) -> Palette:
@@ -87,6 +115,13 @@ def read_theme(content: bytes, source: str) -> Palette:
             )
     if not name or "/" in name:
         raise InvalidTheme(f'{source}: the name of a theme must not be empty or hold "/".')
+    if name == RESERVED:
+        raise InvalidTheme(f'{source}: the name "{RESERVED}" is reserved.')
+    appearance = document.get("appearance")
+    if appearance not in (None, "dark", "light"):
+        raise InvalidTheme(f'{source}: "appearance" is neither "dark" nor "light".')
+    _refuse_unknown("field", document, FIELDS, source)
+    _refuse_unknown("color", colours, TOKENS, source)
     if missing := [token for token in REQUIRED if token not in colours]:
         raise InvalidTheme(f"{source}: these colors are missing: {', '.join(missing)}.")
     resolve = _Resolver(variables if isinstance(variables, dict) else {}, source)
@@ -95,7 +130,17 @@ def read_theme(content: bytes, source: str) -> Palette:
         resolved.setdefault(token, resolved[stand_in])
     for token, (colour, share) in TINTS.items():
         resolved.setdefault(token, _mix_colours(resolved["toolPendingBg"], resolved[colour], share))
-    return Palette(name=name, colours=resolved)
+    return Palette(name=name, colours=resolved, appearance=appearance)
+
+
+def _refuse_unknown(kind: str, values: dict[str, Any], names: tuple[str, ...], source: str) -> None:
+    """Raise ``InvalidTheme`` for names that no theme has."""
+    if unknown := [name for name in values if name not in names]:
+        from pi.base.fuzzy import did_you_mean  # lazy: for mistakes only
+
+        raise InvalidTheme(
+            f"{source}: unknown {kind} {', '.join(unknown)}.", hint=did_you_mean(unknown[0], names)
+        )
 
 
 def _mix_colours(base: Colour | None, tint: Colour | None, share: float) -> Colour | None:
@@ -143,11 +188,12 @@ class _Resolver:
         match value:
             case "":
                 return None
-            case str() if _is_hex(value):
-                return value
+            case str() if (colour := parse_colour(value)) is not None:
+                return colour
             case int() if not isinstance(value, bool) and 0 <= value <= 255:
                 return value
         raise InvalidTheme(
             f'{self._source}: "{token}" is {value!r}, which is not a colour.',
-            hint='Use "#rrggbb", a number from 0 to 255, the name of a var, or "" for the default.',
+            hint='Use "#rrggbb", "#rgb", "oklch(L% C H)", "okhsl(H S% L%)", a number from 0 to 255,'
+            ' the name of a var, or "" for the default.',
         )

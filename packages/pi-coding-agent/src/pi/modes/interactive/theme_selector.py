@@ -10,8 +10,15 @@ from typing import TypeAlias
 from pi.base.files import read_regular
 from pi.base.records import Record
 from pi.modes.interactive.theme import Theme
-from pi.modes.interactive.theme_file import InvalidTheme, Palette, read_theme, theme_name
+from pi.modes.interactive.theme_file import (
+    RESERVED,
+    InvalidTheme,
+    Palette,
+    read_theme,
+    theme_name,
+)
 from pi.tui.negotiation import Scheme
+from pi.tui.terminal_colours import ReportedColours
 
 BUILT_IN = Path(__file__).parent / "themes"
 
@@ -33,7 +40,13 @@ class ThemeSelector:
         files: FindFiles,
         scheme: Callable[[], Scheme],
         redraw: Callable[[], None],
+        colours: ReportedColours | None = None,
+        follow_colours: Callable[[], None] = lambda: None,
     ) -> None:
+        """``follow_colours`` queries ``colours``, those of the terminal."""
+        self._colours = colours or ReportedColours()
+        self._follow_colours = follow_colours
+        self._colours.on_change(self._colours_changed)
         self._theme = theme
         self.files = files
         """Called for every search; replaced when the session is open, which has more files."""
@@ -46,7 +59,7 @@ class ThemeSelector:
     @property
     def names(self) -> tuple[str, ...]:
         """All themes, by name."""
-        return tuple(sorted({file.name for file in self._files()}))
+        return tuple(sorted({RESERVED, *(file.name for file in self._files())}))
 
     @property
     def current(self) -> str:
@@ -67,8 +80,7 @@ class ThemeSelector:
         if setting is not None and "/" in setting:
             for name in setting.split("/", 1):
                 self.palette(name)
-        file = self._find(self._name(setting))
-        self._show(file)
+        self._show_named(self._name(setting))
         self._setting = setting
 
     def palette(self, name: str) -> Palette:
@@ -76,13 +88,19 @@ class ThemeSelector:
 
         Raises ``InvalidTheme`` if it cannot be read.
         """
+        if name == RESERVED:
+            return self._system()
         return self._find(name).palette
 
     def scheme_changed(self, scheme: Scheme) -> None:
         """The terminal became dark or light."""
         if self.follows_terminal:
             with suppress(InvalidTheme):  # the theme existed when it was selected
-                self._show(self._find(self._name(self._setting)))
+                self._show_named(self._name(self._setting))
+
+    def _colours_changed(self) -> None:
+        if self._shown is None and self.current == RESERVED:
+            self._apply(self._system())
 
     def reload_if_changed(self) -> None:
         """Reload the theme if its file changed; an invalid file changes nothing."""
@@ -114,9 +132,25 @@ class ThemeSelector:
         available = ", ".join(self.names)
         raise InvalidTheme(f'Unknown theme "{name}".', hint=f"Available: {available}.")
 
+    def _system(self) -> Palette:
+        from pi.modes.interactive.system_theme import system_palette  # lazy: one theme of many
+
+        return system_palette(self._colours.current)
+
+    def _show_named(self, name: str) -> None:
+        if name == RESERVED:
+            self._follow_colours()
+            self._shown = None
+            self._apply(self._system())
+        else:
+            self._show(self._find(name))
+
     def _show(self, file: _ThemeFile) -> None:
         palette = file.palette
         self._shown = (file.path, file.written)
+        self._apply(palette)
+
+    def _apply(self, palette: Palette) -> None:
         if palette != self._theme.palette:
             self._theme.use(palette)
             self._redraw()
@@ -124,7 +158,7 @@ class ThemeSelector:
     def _files(self) -> Iterator[_ThemeFile]:
         for path in (*self.files(), *themes_in(BUILT_IN)):
             file = _open_theme_file(path)
-            if file is not None:
+            if file is not None and file.name != RESERVED:
                 yield file
 
 
@@ -156,7 +190,7 @@ def _open_theme_file(path: Path) -> _ThemeFile | None:
 
 def follows_terminal(setting: str | None) -> bool:
     """Whether a setting depends on the terminal being dark or light."""
-    return setting is None or "/" in setting
+    return setting is None or "/" in setting or setting == RESERVED
 
 
 def themes_in(folder: Path) -> list[Path]:

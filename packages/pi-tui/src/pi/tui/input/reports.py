@@ -68,6 +68,15 @@ class Colour(Record):
     blue: float
 
 
+class PaletteColour(Record):
+    """A colour of the palette; each component is from 0 to 1."""
+
+    index: int
+    red: float
+    green: float
+    blue: float
+
+
 class ColourScheme(Record):
     """Whether the terminal is dark or light, on request or after a change."""
 
@@ -98,6 +107,7 @@ Reply: TypeAlias = (
     | ScreenSize
     | CursorPosition
     | Colour
+    | PaletteColour
     | ColourScheme
     | FocusReport
     | ProgramStatusSupport
@@ -116,7 +126,7 @@ def parse_reply(data: str) -> Reply | None:
     if data[1:2] in "]P_^X":
         if data.startswith("\x1b]7501;?"):
             return ProgramStatusSupport()
-        return _colour(data) or OtherReply(data=data)
+        return _colour(data) or _palette_colour(data) or OtherReply(data=data)
     for pattern, build in _FORMS.get(data[-1], ()):
         if match := re.fullmatch(pattern, data):
             return build(match)
@@ -136,8 +146,19 @@ def _colour(data: str) -> Colour | None:
     return Colour(slot=_SLOTS[match[1]], red=red, green=green, blue=blue)
 
 
+def _palette_colour(data: str) -> PaletteColour | None:
+    match = re.fullmatch(_PALETTE_COLOUR, data)
+    if match is None:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in match.group(2, 3, 4))
+    return PaletteColour(index=int(match[1]), red=red, green=green, blue=blue)
+
+
 _HEX = r"([0-9a-fA-F]{1,4})"
 _COLOUR = rf"\x1b\](1[012]);rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
+_PALETTE_COLOUR = (
+    rf"\x1b\]4;(\d{{1,3}});rgba?:{_HEX}/{_HEX}/{_HEX}(?:/[0-9a-fA-F]{{1,4}})?(?:\x07|\x1b\\)"
+)
 _SHORT_COLOUR = r"\x1b\](1[012]);#((?:[0-9a-fA-F]{3}){1,4})(?:\x07|\x1b\\)"
 """The form of older terminals, with one to four digits per component."""
 
