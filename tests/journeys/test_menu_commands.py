@@ -68,7 +68,7 @@ COMMANDS = {
     "tree": ignores("Session Tree"),
     "usage": ignores("Usage"),
     # Models
-    "login": Row("Log in to", 'Unknown provider "nonsense xyz"', "openai", "Key for OpenAI"),
+    "login": Row("Log in to", 'Unknown provider "nonsense xyz"', "groq", "Key for Groq"),
     "logout": ignores("No stored credentials."),
     "model": Row("Enter use", "Model not found: nonsense xyz", "loop/two", "(loop) two"),
     "scoped-models": ignores("Scoped models"),
