@@ -12,7 +12,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,11 @@ from pi.ai.http.request import HttpRequest
 from pi.ai.images.catalog import OPENROUTER
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
-from pi.ai.models.catalog import DATA
+from pi.ai.models.catalog import DATA, MADE_AT
+from pi.ai.models.public_lists import Facts, Listing, from_facts
 from pi.base.formats import BadFormat, parse_jsonc
 from scripts.catalog.overrides import catalog_entries, image_entries, quirks_of
-from scripts.catalog.sources import SOURCES, Facts, Listing, Sources, from_facts
+from scripts.catalog.sources import SOURCES, Sources
 
 OVERRIDES = Path(__file__).parent / "overrides.json"
 CLASSIFIERS = Path(__file__).parent / "classifiers.json"
@@ -41,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=DATA)
     parser.add_argument("--images", type=Path, default=OPENROUTER)
     parser.add_argument("--classifiers", type=Path, default=CLASSIFIERS)
+    parser.add_argument("--date", help="of the facts, YYYY-MM-DD; by default theirs, or today")
     parser.add_argument("--check", action="store_true")
     chosen = parser.parse_args(arguments)
     if chosen.overrides_from is not None:
@@ -55,12 +59,20 @@ def main(arguments: list[str] | None = None) -> int:
             chosen.out / f"{provider}.json": render(entries)
             for provider, entries in catalog_entries(listing, read_json(OVERRIDES)).items()
         }
+        files[chosen.out / MADE_AT] = f"{chosen.date or date_of(facts)}\n".encode()
         if facts is not None:
             files |= other_files(facts, images=chosen.images, classifiers=chosen.classifiers)
     except (HttpError, OSError, ValueError) as error:
         print(f"generate: {error}", file=sys.stderr)
         return 1
     return check(files) if chosen.check else write(files)
+
+
+def date_of(facts: Any) -> str:
+    """The date in the description of a facts file, or today."""
+    about = facts.get("about", "") if isinstance(facts, dict) else ""
+    match = re.search(r"\d{4}-\d{2}-\d{2}", about)
+    return match[0] if match else datetime.now(UTC).date().isoformat()
 
 
 def other_files(facts: Any, *, images: Path, classifiers: Path) -> dict[Path, bytes]:
@@ -117,7 +129,9 @@ def write(files: dict[Path, bytes]) -> int:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    models = sum(content.count(b"\n") - 2 for content in files.values())
+    models = sum(
+        content.count(b"\n") - 2 for path, content in files.items() if path.suffix == ".json"
+    )
     print(f"{len(files)} files, {models} models")
     return 0
 

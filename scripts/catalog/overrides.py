@@ -15,7 +15,7 @@ import msgspec
 from pi.ai.images.formats import ImageModel
 from pi.ai.messages import Json
 from pi.ai.models.model import Model
-from scripts.catalog.sources import Facts, Listing
+from pi.ai.models.public_lists import RATES, Facts, Listing
 
 QUIRKS = (
     "api",
@@ -27,6 +27,7 @@ QUIRKS = (
     "headers",
     "compat",
 )
+CAUTIOUS_OUTPUT = 16_384
 FIELDS = (
     "id", "name", "api", "provider", "baseUrl", "reasoning", "thinkingLevelMap", "input",
     "inputLimits", "cost", "promptCache", "contextWindow", "maxTokens", "samplingParams",
@@ -57,6 +58,12 @@ def _entry(provider: str, facts: Facts, override: Json) -> Facts:
         **override.get("models", {}).get(facts["id"], {}),
         "provider": provider,
     }
+    merged["cost"] = dict(merged.get("cost", {}))
+    for rate in RATES:
+        merged["cost"].setdefault(rate, 0)
+    if "maxTokens" not in merged and "contextWindow" in merged:
+        # A list that names no output limit gets a cautious one: never the whole window.
+        merged["maxTokens"] = min(merged["contextWindow"], CAUTIOUS_OUTPUT)
     entry = {name: merged[name] for name in FIELDS if merged.get(name) is not None}
     try:
         msgspec.convert(entry, Model)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.models.public_lists import from_vercel
 from scripts.catalog import generate
-from scripts.catalog.sources import SOURCES, from_vercel
+from scripts.catalog.sources import SOURCES
 from tests.ai.loopback import site
 
 FACTS = {
@@ -30,16 +31,17 @@ def test_a_facts_file_is_written_as_one_file_per_provider_with_one_line_per_mode
 ) -> None:
     facts = tmp_path / "facts.json"
     facts.write_text(json.dumps(FACTS))
-    arguments = ["--facts", str(facts), "--out", str(tmp_path / "out")]
+    arguments = ["--facts", str(facts), "--out", str(tmp_path / "out"), "--date", "2026-11-10"]
 
     assert generate.main([*arguments, "--check"]) == 1
     assert generate.main(arguments) == 0
     assert generate.main([*arguments, "--check"]) == 0
 
-    assert capsys.readouterr().out == "1 files, 1 models\n"
+    assert capsys.readouterr().out == "2 files, 1 models\n"
     written = (tmp_path / "out/anthropic.json").read_text()
     assert written.count("\n") == 3
     assert json.loads(written)[0]["provider"] == "anthropic"
+    assert (tmp_path / "out/made-at.txt").read_text() == "2026-11-10\n"
 
 
 def test_an_invalid_facts_file_is_reported_and_nothing_is_written(

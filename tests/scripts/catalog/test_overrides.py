@@ -8,6 +8,7 @@ from pi.ai.models.model import Model
 from scripts.catalog.generate import OVERRIDES, read_json
 from scripts.catalog.overrides import catalog_entries, quirks_of
 
+FREE = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
 FACTS = {"id": "m", "name": "M", "contextWindow": 10, "maxTokens": 5}
 
 
@@ -29,6 +30,7 @@ def test_defaults_apply_to_every_model_and_overrides_to_one() -> None:
                 "api": "openai-completions",
                 "provider": "p",
                 "baseUrl": "https://p",
+                "cost": FREE,
                 "contextWindow": 10,
                 "maxTokens": 5,
                 "compat": {"a": 1},
@@ -39,6 +41,7 @@ def test_defaults_apply_to_every_model_and_overrides_to_one() -> None:
                 "api": "openai-completions",
                 "provider": "p",
                 "baseUrl": "https://p",
+                "cost": FREE,
                 "contextWindow": 7,
                 "maxTokens": 5,
             },
@@ -86,3 +89,12 @@ def test_the_committed_overrides_cover_every_provider_of_the_catalog() -> None:
 
     assert sorted(overrides) == list(bundled_providers())
     assert all(override["default"].get("api") for override in overrides.values())
+
+
+def test_a_model_without_an_output_limit_gets_a_cautious_one() -> None:
+    overrides = {"p": {"default": {"api": "openai-completions"}}}
+    facts = {"id": "m", "name": "M", "contextWindow": 1_000_000}
+
+    [entry] = catalog_entries({"p": {"m": facts}}, overrides)["p"]
+
+    assert entry["maxTokens"] == 16_384

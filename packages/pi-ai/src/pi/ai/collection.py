@@ -27,6 +27,7 @@ from pi.base.tasks import off_loop
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.auth.resolve import MissingCredentials
+    from pi.ai.models.updates import UpdatedCatalog
     from pi.ai.wire_support.exchange import Services
 
 log = logging.getLogger(__name__)
@@ -106,6 +107,15 @@ class DescribesCredentials(Protocol):
         ...
 
 
+@runtime_checkable
+class MayRunCommand(Protocol):
+    """An authenticator that may run commands of the user to get a key."""
+
+    def runs_command(self, provider: Provider) -> bool:
+        """Return whether it does so for ``provider``."""
+        ...
+
+
 class Models:
     """The providers of a program. It has one owner, who closes it."""
 
@@ -116,7 +126,10 @@ class Models:
         auth: Authenticator,
         clock: Clock,
         make_services: Callable[[], Services],
+        catalog: UpdatedCatalog | None = None,
     ) -> None:
+        self.catalog = catalog
+        """The bundled catalog and its updates; ``None`` without any."""
         self._providers = {provider.row.id: provider for provider in providers}
         self._current_ids = {
             former: provider.row.id
@@ -167,6 +180,13 @@ class Models:
             return MissingCredentials(problem=f'There is no provider "{provider}".')
         return self._auth.missing(owner.row)
 
+    def runs_command(self, provider: str) -> bool:
+        """Whether the credentials of ``provider`` are the output of a command of the user."""
+        owner = self.get_provider(provider)
+        return owner is not None and any(
+            isinstance(auth, MayRunCommand) and auth.runs_command(owner.row) for auth in self._auths
+        )
+
     def credential_source(self, provider: str) -> str:
         """Return where a registered source takes the credentials from; empty without one."""
         described = (
@@ -192,7 +212,9 @@ class Models:
         if owner is None:
             return None
         for auth in self._auths:
-            access = await auth.access(owner.row, model, options or StreamOptions(), self._opened())
+            access = await auth.access(
+                owner.row, model, options or StreamOptions(), self.services()
+            )
             if access is not None:
                 return access
         return None
@@ -311,7 +333,7 @@ class Models:
         owner = self.get_provider(model.provider)
         if owner is None:
             raise ProviderError(f'No provider is called "{model.provider}".')
-        services = self._opened()
+        services = self.services()
         access = await self.access(model.provider, model, options)
         if access is None:
             raise AuthenticationFailed(
@@ -339,7 +361,7 @@ class Models:
 
     async def _refresh_one(self, owner: ModelProvider) -> ProviderError | None:
         try:
-            services = self._opened()
+            services = self.services()
             await owner.refresh(services, await self.access(owner.row.id))
         except ProviderError as error:
             log.info("the models of %s could not be refreshed: %s", owner.row.id, error)
@@ -349,7 +371,8 @@ class Models:
             return ProviderError(f"{owner.row.name} could not list its models: {bug!r}")
         return None
 
-    def _opened(self) -> Services:
+    def services(self) -> Services:
+        """Return the services of the wires, with the connections that requests have left open."""
         if self._services is None:
             self._services = self._make_services()
         return self._services

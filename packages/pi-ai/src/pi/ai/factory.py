@@ -18,6 +18,8 @@ from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomModels, CustomProvider
 from pi.ai.models.store import ModelsStore
+from pi.ai.models.updates import FILE as CATALOG_FILE
+from pi.ai.models.updates import UpdatedCatalog
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
 from pi.ai.providers.configured import wire_providers
@@ -62,21 +64,26 @@ def create_models(
 ) -> Models:
     """Create the collection of all models. The caller closes it.
 
-    ``folder`` keeps the weights of the embedded model and the files of the guided tour; ``report``
-    is called with progress messages for the user. With ``chosen``, servers found on this machine
-    are used only after the user has chosen them. Defaults are those of the process: its
-    environment, its directory, and the credentials of the user's agent directory.
+    ``folder`` keeps the updates of the catalog, the weights of the embedded model and the files of
+    the guided tour; ``report`` is called with progress messages for the user. With ``chosen``,
+    servers found on this machine are used only after the user has chosen them. Defaults are those
+    of the process: its environment, its directory, and the credentials of the user's agent
+    directory.
     """
     environ = os.environ if environ is None else environ
     clock, cwd = clock or SystemClock(), cwd or Path.cwd()
     folder = folder or agent_directory(environ)
     storage = storage or AuthStorage(agent_directory(environ) / "auth.json")
     own = _own(custom, environ)
+    catalog = UpdatedCatalog(folder / CATALOG_FILE)
     return Models(
-        _providers(own, environ=environ, folder=folder, chosen=chosen, report=report),
+        _providers(
+            own, environ=environ, folder=folder, catalog=catalog, chosen=chosen, report=report
+        ),
         auth=Authentication(storage, environ=environ, cwd=cwd, custom=own, clients=clients),
         clock=clock,
         make_services=partial(make_services, environ, clock, network or Network()),
+        catalog=catalog,
     )
 
 
@@ -152,6 +159,7 @@ def _providers(
     *,
     environ: Mapping[str, str],
     folder: Path,
+    catalog: UpdatedCatalog,
     chosen: ChosenServers | None,
     report: Callable[[str], None],
 ) -> list[ModelProvider]:
@@ -165,7 +173,11 @@ def _providers(
     custom = (_custom_row(provider) for provider in own if provider.id not in known_ids)
     providers: list[ModelProvider] = [
         *wire_providers(
-            (*rows.values(), *custom), changes, store, gateway_url=environ.get(GATEWAY_VARIABLE)
+            (*rows.values(), *custom),
+            changes,
+            store,
+            catalog,
+            gateway_url=environ.get(GATEWAY_VARIABLE),
         ),
         *servers,
     ]

@@ -172,6 +172,14 @@ class CommandLineSession(OpenedSession):
         await check.look()
         return check.notice()
 
+    async def refresh(self) -> None:
+        """Update the model catalog, at most once a day."""
+        from pi.cli.catalog_refresh import refresh_catalog  # deferred: runs after the start
+
+        session = self._session
+        values = session.settings.values.catalog
+        await refresh_catalog(session.models.registry.models, self.host, values)
+
     def leave(self) -> str:
         """Record the session for ``--continue``; returns the lines to print at exit."""
         log = self._session.entries.log

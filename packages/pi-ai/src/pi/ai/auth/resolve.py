@@ -406,6 +406,16 @@ class Authentication:
             configured_key=custom.api_key if custom else None,
         )
 
+    def runs_command(self, provider: Provider) -> bool:
+        """Whether the key of ``provider`` is the output of a command."""
+        custom = self._custom.get(provider.id)
+        try:
+            stored = self._storage.peek(provider.id)
+        except FileAccessError:
+            return False
+        key = stored.key if isinstance(stored, ApiKeyCredential) else None
+        return (key or (custom.api_key if custom else None) or "").startswith("!")
+
     def missing(self, provider: Provider) -> MissingCredentials:
         """Return why ``provider`` has no credentials, and how to get some."""
         custom = self._custom.get(provider.id)

@@ -14,6 +14,8 @@ import msgspec
 from pi.ai.models.model import Model
 
 DATA = Path(__file__).parent / "data"
+MADE_AT = "made-at.txt"
+"""The file with the date of the facts."""
 
 
 @cache
@@ -24,6 +26,18 @@ def bundled_models(provider: str) -> tuple[Model, ...]:
     except OSError:  # also if the package is a zip file
         return ()
     return msgspec.json.decode(data, type=tuple[Model, ...])
+
+
+@cache
+def bundled_at() -> int:
+    """Return the date of the bundled catalog, in milliseconds since 1970."""
+    from datetime import UTC, datetime  # deferred: most starts need no date
+
+    try:
+        day = datetime.strptime((DATA / MADE_AT).read_text(encoding="ascii").strip(), "%Y-%m-%d")
+    except (OSError, ValueError):
+        return 0
+    return int(day.replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def bundled_providers() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.models.store import ModelsStore
+from pi.ai.models.updates import UpdatedCatalog
 from pi.ai.provider import Provider
 from pi.ai.providers.listed_server import ListedServer
 from pi.ai.providers.rows import BUILT_IN
@@ -28,18 +29,25 @@ def wire_providers(
     rows: Iterable[Provider],
     changes: Mapping[str, CustomProvider],
     store: ModelsStore,
+    catalog: UpdatedCatalog,
     *,
     gateway_url: str | None = None,
 ) -> list[WireProvider]:
     """Return the providers of ``rows``, in their order and as ``models.json`` changes them.
 
+    Bundled models are those of ``catalog``.
+
     ``gateway_url`` is the address of Radius, if it is not the public one.
     """
-    return [_provider(row, changes.get(row.id), store, gateway_url) for row in rows]
+    return [_provider(row, changes.get(row.id), store, catalog, gateway_url) for row in rows]
 
 
 def _provider(
-    row: Provider, change: CustomProvider | None, store: ModelsStore, gateway_url: str | None
+    row: Provider,
+    change: CustomProvider | None,
+    store: ModelsStore,
+    catalog: UpdatedCatalog,
+    gateway_url: str | None,
 ) -> WireProvider:
     if row.id == "radius":
         return _radius(row, change, store, gateway_url)
@@ -56,7 +64,7 @@ def _provider(
         api = "openai-completions"
         return GatewayProvider(changed, store, own=change, api=api, read=openai_models)
     kinds = {"azure": AzureProvider, "github-copilot": CopilotProvider}
-    return kinds.get(row.id, WireProvider)(changed, partial(_models, row, change))
+    return kinds.get(row.id, WireProvider)(changed, partial(_models, row, change, catalog))
 
 
 def _radius(
@@ -68,8 +76,11 @@ def _radius(
     return GatewayProvider(row, store, own=change)
 
 
-def _models(row: Provider, change: CustomProvider | None) -> tuple[Model, ...]:
-    bundled = bundled_models(row.catalog or row.id)
+def _models(
+    row: Provider, change: CustomProvider | None, catalog: UpdatedCatalog
+) -> tuple[Model, ...]:
+    name = row.catalog or row.id
+    bundled = catalog.models(name, bundled_models(name))
     if row.catalog:
         # The same models with another key: only provider and URL differ.
         bundled = tuple(replace(model, provider=row.id, base_url=row.base_url) for model in bundled)

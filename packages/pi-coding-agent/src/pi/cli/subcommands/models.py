@@ -1,4 +1,4 @@
-"""``pi models``: lists models, selects a local server, downloads the embedded model."""
+"""``pi models``: lists and updates models, selects a local server, downloads the embedded one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from pi.base.files import agent_directory
 from pi.base.fuzzy import rank
 from pi.base.terminal_text import one_line
 from pi.cli.arguments import Arguments
+from pi.cli.catalog_refresh import catalog_update
 from pi.cli.command_context import local_machine
 from pi.cli.standard_streams import print_error
 from pi.cli.subcommands.embedded_model import fetch
+from pi.coding.models.catalog_age import catalog_age
 from pi.coding.models.registry import LOCAL, MAKERS, ModelRegistry, full_name
 from pi.coding.runtime.machine import Machine
 from pi.coding.runtime.models import discover_models
@@ -34,6 +36,8 @@ def run(arguments: Arguments, environ: Mapping[str, str]) -> int:
             return _pull(environ)
         case ("use", server):
             return _use(server, environ)
+        case ("update",):
+            return _update(environ)
     return list_models(" ".join(arguments.messages), environ)
 
 
@@ -63,6 +67,43 @@ def list_models(search: str, environ: Mapping[str, str], *, approve: bool | None
         sys.stdout.write(f"\n{status.explain()} Choose it {status.how_to_choose}.\n{table(models)}")
     for message in problems:
         print_error(f"Warning: {message}")
+    age = catalog_age(registry.models.catalog, host.clock.now_ms())
+    if age and sys.stdout.isatty():  # the list is parsed by scripts
+        sys.stdout.write(f"\nModels {age}; `pi models update` updates them.\n")
+    return 0
+
+
+def _update(environ: Mapping[str, str]) -> int:
+    """Update the catalog from its sources and print what they answered."""
+    host = local_machine(environ, Path.cwd(), report=print_error)
+    try:
+        return asyncio.run(_update_catalog(host))
+    except PiError as error:
+        print_error(f"Error: {error.explain()}")
+        return 1
+
+
+async def _update_catalog(host: Machine) -> int:
+    registry = discover_models(host, Path.cwd())
+    models = registry.models
+    before = {full_name(model): model for model in registry.get_all()}
+    try:
+        results = await catalog_update(models, host).run(models.services())
+    finally:
+        await models.close()
+    for result in results:
+        name = one_line(result.name)
+        if result.error:
+            print_error(f"Warning: {name} was not used: {one_line(result.error)}")
+        else:
+            differ = f"{result.changes} differ from the bundled catalog"
+            sys.stdout.write(f"{name}: {result.models} models, {differ}\n")
+    if all(result.error for result in results):
+        print_error("Error: No source has answered; the models are as before.")
+        return 1
+    after = {full_name(model): model for model in registry.get_all()}
+    changed = sum(after[name] != model for name, model in before.items() if name in after)
+    sys.stdout.write(f"{len(after.keys() - before.keys())} new models, {changed} changed.\n")
     return 0
 
 

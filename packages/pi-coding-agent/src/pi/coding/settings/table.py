@@ -52,6 +52,8 @@ _MODELS = group(
     *applied("start",
         words("enabledModels", "Scoped models", "Patterns of the models that Ctrl+P cycles through; all when empty."),
     ),
+    switch("catalog.refresh", "Update models", "Look for new models, limits and prices in the background, at most once a day.", on=True),
+    words("catalog.sources", "Model sources", "Where updates of models come from, the first counts most: files, URLs, providers (their own lists), models.dev, openrouter.", "providers", "models.dev", "openrouter"),
     choice("cacheWarming", "Cache warming", "When the provider's prompt cache is kept warm.", ("streaming", "idle", "off")),
     choice("transport", "Transport", "Protocol of the ChatGPT/Codex provider.", ("auto", "sse", "websocket", "websocket-cached")),
 )

@@ -17,6 +17,7 @@ GLOBAL_ONLY = frozenset(
     {
         "auth",
         "cacheWarming",
+        "catalog",
         "collab",
         "commit",
         "defaultProjectTrust",
@@ -64,6 +65,15 @@ class TerminalValues(Record):
     hyperlinks: bool | Literal["auto"] = "auto"
     true_color: bool | Literal["auto"] = "auto"
     images: Literal["kitty", "iterm2", "auto", False] = "auto"
+
+
+class CatalogValues(Record):
+    """Updates of the model catalog."""
+
+    refresh: bool = True
+    """Whether they are looked for in the background, at most once a day."""
+    sources: tuple[str, ...] = ("providers", "models.dev", "openrouter")
+    """Files, URLs and names of lists; the first that states something counts."""
 
 
 class ImageValues(Record):
@@ -137,6 +147,7 @@ class Values(Record):
     enabled_models: tuple[str, ...] | None = None
     hide_thinking_block: bool = False
     show_cache_miss_notices: bool = False
+    catalog: CatalogValues = CatalogValues()
     cache_warming: Literal["off", "streaming", "idle"] = "streaming"
     steering_mode: QueueMode = "one-at-a-time"
     follow_up_mode: QueueMode = "one-at-a-time"

@@ -157,6 +157,7 @@ class SessionLifecycle:
         regions.extensions.report_conflicts()
         await asyncio.to_thread(self._frame.last_footers.store, self._frame.footer.facts)
         self._tasks.start(self._show_news(opened), name="looking for news")
+        self._tasks.start(opened.refresh(), name="updating models")
         with report_errors(self.screen):
             await opened.welcome(self.screen)
         regions.choices_changed()

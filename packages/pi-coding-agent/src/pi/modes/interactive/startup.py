@@ -90,6 +90,9 @@ class OpenedSession:
         """Return a notice, found in the background; often empty."""
         return ""
 
+    async def refresh(self) -> None:
+        """Update cached facts in the background."""
+
     def leave(self) -> str:
         """Called when the session is closed; returns how to resume it, or nothing."""
         return ""

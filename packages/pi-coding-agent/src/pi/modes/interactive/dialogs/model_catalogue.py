@@ -38,6 +38,8 @@ class ModelCatalogue(Record):
     """Providers found on this machine and not yet selected, with a note for each."""
     notes: ModelNotes = ModelNotes()
     """Badges and the order of use, from extensions."""
+    age: str = ""
+    """How old the facts about the models are."""
 
     def tabs(self) -> tuple[str, ...]:
         """The tabs: all available models, each provider, and the unavailable models."""
@@ -113,6 +115,7 @@ def known_models(
     default: tuple[str | None, str | None] = (None, None),
     scope: Sequence[Model] = (),
     notes: ModelNotes | None = None,
+    age: str = "",
 ) -> ModelCatalogue:
     """Build the catalogue of a session.
 
@@ -135,6 +138,7 @@ def known_models(
         default="/".join(part or "" for part in default),
         scope=tuple(map(full_name, scope)),
         notes=notes or ModelNotes(),
+        age=age,
     )
 
 

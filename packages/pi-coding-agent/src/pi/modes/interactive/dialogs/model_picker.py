@@ -8,6 +8,7 @@ from pi.ai.models.model import Model
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.base.records import Record
 from pi.base.terminal_text import one_line
+from pi.coding.models.catalog_age import catalog_age
 from pi.coding.models.registry import full_name
 from pi.modes.interactive.dialogs.columns import GAP, spread, tab_row
 from pi.modes.interactive.dialogs.model_catalogue import (
@@ -80,6 +81,7 @@ def models_of(ui: Ui) -> ModelCatalogue:
         default=(values.default_provider, values.default_model),
         scope=[choice.model for choice in models.scope],
         notes=models.notes,
+        age=catalog_age(models.registry.models.catalog, ui.clock.now_ms()),
     )
 
 
@@ -152,9 +154,10 @@ class ModelChoice:
     def _head(self, width: int) -> list[str]:
         chosen, others = self._theme.heading, self._theme.paint("muted")
         tabs = tab_row(self._tabs, self._tab, width, chosen=chosen, others=others)
-        if visible_width(tabs) + GAP + visible_width(_LEGEND) > width:
-            return [tabs]
-        return [spread(tabs, self._theme.paint("dim")(_LEGEND), width)]
+        for legend in (" · ".join(filter(None, (self._catalogue.age, _LEGEND))), _LEGEND):
+            if visible_width(tabs) + GAP + visible_width(legend) <= width:
+                return [spread(tabs, self._theme.paint("dim")(legend), width)]
+        return [tabs]
 
     def _draw(self, model: Model, width: int, *, selected: bool) -> str:
         name = one_line(full_name(model))  # a server can use any names

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pi.ai.models.model import Model
+from pi.ai.models.updates import UpdatedCatalog
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import ModelNotes
@@ -36,6 +37,7 @@ def screen_with(
     served: tuple[Model, ...] = (),
     offered: tuple[Model, ...] = (),
     found: tuple[ServerStatus, ...] = (),
+    catalog: UpdatedCatalog | None = None,
 ) -> FakeScreen:
     """A session with credentials for all models but one; ``served`` models are discovered."""
 
@@ -48,6 +50,7 @@ def screen_with(
         get_available=lambda: (SONNET, HAIKU, GPT),
         get_offered=lambda: (SONNET, HAIKU, GPT, *offered),
         not_chosen=lambda: found,
+        models=SimpleNamespace(catalog=catalog),
     )
     models = SimpleNamespace(
         discover=discover,

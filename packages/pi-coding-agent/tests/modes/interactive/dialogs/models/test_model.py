@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pi.ai.models.updates import UpdatedCatalog
 from pi.ai.providers.chosen_servers import ServerChoice, ServerStatus
 from pi.ai.providers.socket_owner import Owner, ServerAddress
 from pi.coding.port.results import ModelNotes
@@ -41,6 +42,18 @@ async def test_the_current_model_is_first_and_rows_have_badges(tmp_path: Path) -
     ]
     await screen.press("escape")
     assert await dialog is None
+
+
+async def test_the_age_of_the_catalog_is_shown_where_there_is_room(tmp_path: Path) -> None:
+    catalog = UpdatedCatalog(tmp_path / "models-update.json")
+    for columns, is_shown in ((70, False), (100, True)):
+        screen = screen_with(tmp_path, catalog=catalog)
+        dialog = asyncio.create_task(pick_model(screen))
+        await screen.wait_until_shown()
+        head = screen.lines(columns)[3]
+        assert ("as of 20" in head, "$ per million in/out · window" in head) == (is_shown, True)
+        await screen.press("escape")
+        assert await dialog is None
 
 
 @pytest.mark.behaviour("selectors")

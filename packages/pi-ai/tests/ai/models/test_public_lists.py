@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from scripts.catalog.sources import from_models_dev, from_openrouter, from_vercel
+import pytest
+
+from pi.ai.models.public_lists import (
+    from_models_dev,
+    from_openrouter,
+    from_vercel,
+    read_document,
+)
 
 
 def test_models_dev_is_filtered_to_models_that_call_tools_and_renamed() -> None:
@@ -29,7 +36,7 @@ def test_models_dev_is_filtered_to_models_that_call_tools_and_renamed() -> None:
                 "name": "A",
                 "reasoning": True,
                 "input": ["text", "image"],
-                "cost": {"input": 0.5, "output": 2, "cacheRead": 0.05, "cacheWrite": 0},
+                "cost": {"input": 0.5, "output": 2, "cacheRead": 0.05},
                 "contextWindow": 131072,
                 "maxTokens": 8192,
             }
@@ -66,9 +73,8 @@ def test_openrouter_prices_per_token_become_prices_per_million() -> None:
                 "name": "Y",
                 "reasoning": False,
                 "input": ["text"],
-                "cost": {"input": 0.3, "output": 1.2, "cacheRead": 0, "cacheWrite": 0},
+                "cost": {"input": 0.3, "output": 1.2},
                 "contextWindow": 100_000,
-                "maxTokens": 16_384,
             }
         }
     }
@@ -97,9 +103,43 @@ def test_vercel_tags_determine_the_capabilities_of_a_model() -> None:
                 "name": "M",
                 "reasoning": True,
                 "input": ["text", "image"],
-                "cost": {"input": 1.0, "output": 2.0, "cacheRead": 0, "cacheWrite": 0},
+                "cost": {"input": 1.0, "output": 2.0},
                 "contextWindow": 1000,
                 "maxTokens": 100,
             }
         }
     }
+
+
+def test_prices_of_long_prompts_become_tiers_and_zeros_state_no_price() -> None:
+    cost = {"input": 1, "output": 2, "context_over_200k": {"input": 2, "output": 4}}
+    models = {
+        "long": {"tool_call": True, "cost": cost},
+        "plan": {"tool_call": True, "cost": {"input": 0, "output": 0, "cache_read": 0}},
+    }
+
+    listed = from_models_dev({"openai": {"models": models}})["openai"]
+
+    tier = {"inputTokensAbove": 200_000, "input": 2, "output": 4}
+    assert listed["long"]["cost"] == {"input": 1, "output": 2, "tiers": [tier]}
+    assert "cost" not in listed["plan"]
+
+
+@pytest.mark.parametrize(
+    ("document", "providers"),
+    [
+        ({"providers": {"p": {"m": {"contextWindow": 5}}}}, ["p"]),
+        ({"data": [{"id": "a/b", "supported_parameters": ["tools"]}]}, ["openrouter"]),
+        ({"openai": {"models": {"g": {"tool_call": True}}}, "other": {}}, ["openai"]),
+    ],
+)
+def test_the_form_of_a_document_is_recognised(document: object, providers: list[str]) -> None:
+    assert list(read_document(document)) == providers
+
+
+@pytest.mark.parametrize(
+    "document", [{}, [], None, "x", {"providers": []}, {"a": 1}, {"data": [1]}]
+)
+def test_a_document_of_another_form_is_refused(document: object) -> None:
+    with pytest.raises(ValueError, match="not a list of models"):
+        read_document(document)
