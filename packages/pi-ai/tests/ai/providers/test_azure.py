@@ -30,7 +30,8 @@ async def test_a_chat_model_of_azure_is_asked_at_the_users_own_resource(tmp_path
 
     [(method, path, headers, body)] = server.asked
     assert method == "POST"
-    assert path == "/openai/v1/chat/completions?api-version=v1"
-    assert headers["api-key"] == "KEY"
-    assert "authorization" not in headers
+    # As recorded from version 1.5.2 of the original.
+    assert path == "/openai/v1/chat/completions"
+    assert headers["authorization"] == "Bearer KEY"
+    assert "api-key" not in headers
     assert json.loads(body)["model"] == "mine"

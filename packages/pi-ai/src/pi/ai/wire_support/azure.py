@@ -21,20 +21,15 @@ def endpoint(call: Call, environ: Mapping[str, str], path: str = "") -> str:
 
 
 def chat_call(call: Call, environ: Mapping[str, str]) -> Call:
-    """Return a call over Chat Completions with the resource's URL, the key in Azure's form, and
-    the deployment as the model."""
-    key, access = call.access.api_key, call.access
+    """Return a call over Chat Completions with the resource's URL, and the deployment as the model.
+
+    This API takes the key as a bearer token, and needs no version.
+    """
+    model = {"model": deployment(call, environ)}
     return replace(
         call,
-        options=replace(
-            call.options, sampling_params={**call.sampling, "model": deployment(call, environ)}
-        ),
-        access=replace(
-            access,
-            api_key=None,
-            headers={**({"api-key": key} if key else {}), **access.headers},
-            base_url=endpoint(call, environ),
-        ),
+        options=replace(call.options, sampling_params={**call.sampling, **model}),
+        access=replace(call.access, base_url=_base_url(call, environ)),
     )
 
 
