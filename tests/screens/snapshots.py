@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pi.tui.testing import VirtualTerminal
 
@@ -26,7 +29,20 @@ def check(name: str, shown: str) -> None:
     text = f"{shown}\n"
     if os.environ.get("WRITE_SNAPSHOTS"):
         path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    approved = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text != approved:
+        pytest.fail(_describe_difference(path, approved, text), pytrace=False)
+
+
+def _describe_difference(path: Path, approved: str, text: str) -> str:
+    """The changed rows, and the command that accepts them."""
+    rows = difflib.unified_diff(
+        approved.splitlines(), text.splitlines(), "approved", "now", lineterm="", n=1
+    )
+    test = os.environ.get("PYTEST_CURRENT_TEST", "tests/screens").partition("::")[0]
+    return "\n".join(
+        (f"The screen differs from {path.name}:", *rows, f"Accept: WRITE_SNAPSHOTS=1 ./test {test}")
+    )
 
 
 def styled(terminal: VirtualTerminal) -> str:
