@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pi.base.records import Record
 
 if TYPE_CHECKING:
     pass
+
+
+Cloud: TypeAlias = Literal["anthropic", "aws", "google"]
+"""A service whose credentials can be set up on the machine, without a key for pi."""
 
 
 class Provider(Record):
@@ -26,7 +30,7 @@ class Provider(Record):
     """Further keys and headers in value syntax, e.g. from an extension."""
     needed_variables: tuple[str, ...] = ()
     """Further variables that requests need, such as an account id."""
-    ambient: Literal["aws", "google"] | None = None
+    ambient: Cloud | None = None
     """The cloud whose credential chain is used if there is neither key nor login."""
     login: object = None
     """Name of the login module below ``pi.ai.auth.logins``, or a ``Login``."""

@@ -1,4 +1,4 @@
-"""Detects AWS and Google credentials that the clouds' own tools have set up on this machine.
+"""Detects credentials of AWS, Google and Anthropic that are set up on this machine.
 
 Only variables that exist for this purpose count. The wires run the credential chains.
 """
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Literal
 
 from pi.ai.errors import AuthenticationFailed
+from pi.ai.provider import Cloud
 from pi.base.files import expand_home
 
 PROJECT_VARIABLES = ("GOOGLE_CLOUD_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT")
@@ -65,6 +65,18 @@ AWS_SIGNS = (
 )
 GOOGLE_SIGNS = tuple(product(PROJECT_VARIABLES, LOCATION_VARIABLES))
 
+ANTHROPIC_VARIABLES = (
+    "ANTHROPIC_FEDERATION_RULE_ID",
+    "ANTHROPIC_ORGANIZATION_ID",
+    "ANTHROPIC_IDENTITY_TOKEN_FILE",
+)
+"""Together they are Anthropic's workload identity: see ``anthropic_identity``."""
+SIGNS: Mapping[Cloud, tuple[tuple[str, ...], ...]] = {
+    "anthropic": (ANTHROPIC_VARIABLES,),
+    "aws": AWS_SIGNS,
+    "google": GOOGLE_SIGNS,
+}
+
 SECRET_VARIABLES = (
     # Includes the id, which is not secret: a program that finds it without its key stops there and
     # does not look for a profile.
@@ -76,8 +88,12 @@ SECRET_VARIABLES = (
 )
 """Variables of a cloud's chain that hold a secret themselves, not its location."""
 
-NAMES = {"aws": "AWS credentials", "google": "Google application default credentials"}
-WAYS = {
+NAMES: Mapping[Cloud, str] = {
+    "anthropic": "workload identity",
+    "aws": "AWS credentials",
+    "google": "Google application default credentials",
+}
+WAYS: Mapping[Cloud, str] = {
     "aws": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,",
     "google": "run `gcloud auth application-default login` and set GOOGLE_CLOUD_PROJECT and"
     " GOOGLE_CLOUD_LOCATION,",
@@ -85,14 +101,15 @@ WAYS = {
 """How to set up the chain of a cloud."""
 
 
-def has_credentials(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> bool:
+def has_credentials(cloud: Cloud, environ: Mapping[str, str]) -> bool:
     """Whether the chain of ``cloud`` will probably find credentials, without running it."""
-    if cloud == "aws":
-        return environ.get(SKIP_AUTH) == "1" or _any_set(AWS_SIGNS, environ)
-    return _any_set(GOOGLE_SIGNS, environ) and credential_file(environ) is not None
+    if cloud == "aws" and environ.get(SKIP_AUTH) == "1":
+        return True
+    is_set_up = _any_set(SIGNS[cloud], environ)
+    return is_set_up and (cloud != "google" or credential_file(environ) is not None)
 
 
-def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
+def check(cloud: Cloud, environ: Mapping[str, str]) -> None:
     """Raise ``AuthenticationFailed`` where the chain of ``cloud`` is known to fail:
 
     a variable names a file that does not exist, or the library that reads the credentials is not
@@ -102,7 +119,7 @@ def check(cloud: Literal["aws", "google"], environ: Mapping[str, str]) -> None:
         check_credential_file(environ)
         if credential_file(environ) is not None and not _is_installed("google.auth"):
             raise google_auth_is_missing()
-    elif _needs_botocore(environ) and not _is_installed("botocore"):
+    elif cloud == "aws" and _needs_botocore(environ) and not _is_installed("botocore"):
         from pi.base.installation import extra_command  # lazy: for errors only
 
         raise AuthenticationFailed(

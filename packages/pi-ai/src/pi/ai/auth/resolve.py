@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pi.ai.auth import ambient
 from pi.ai.auth.config_values import (
@@ -25,7 +25,7 @@ from pi.ai.errors import AuthenticationFailed
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomProvider
 from pi.ai.models.model import Model
-from pi.ai.provider import Provider
+from pi.ai.provider import Cloud, Provider
 from pi.ai.request import Access, StreamOptions
 from pi.base.clock import Clock
 from pi.base.files import FileAccessError
@@ -192,8 +192,8 @@ def how_to_get(provider: Provider) -> str:
     instructions = [
         f"set {name}" for name in (provider.key_variables or provider.token_variables)[:1]
     ]
-    if provider.ambient:
-        instructions.append(ambient.WAYS[provider.ambient])
+    if provider.ambient and (way := ambient.WAYS.get(provider.ambient)):
+        instructions.append(way)
     instructions.append(f"run `pi auth login {provider.id}`")
     return f"To use {provider.name}, {' or '.join(instructions)}."
 
@@ -299,7 +299,7 @@ def _variables(environ: Mapping[str, str], stored: Credential | None) -> Mapping
 
 
 def _of_cloud(
-    cloud: Literal["aws", "google"], variables: Mapping[str, str], stored: Credential | None
+    cloud: Cloud, variables: Mapping[str, str], stored: Credential | None
 ) -> Mapping[str, str]:
     """Return the variables for the chain of ``cloud``.
 

@@ -35,7 +35,7 @@ BUILT_IN: tuple[Provider, ...] = (
          token_variables=("AWS_BEARER_TOKEN_BEDROCK",), ambient="aws"),
     _row("ant-ling", "Ant Ling", "https://api.ant-ling.com/v1", "Ring-2.6-1T", "ANT_LING_API_KEY"),
     _row("anthropic", "Anthropic", "https://api.anthropic.com", "claude-opus-5-5",
-         "ANTHROPIC_API_KEY", login="anthropic",
+         "ANTHROPIC_API_KEY", login="anthropic", ambient="anthropic",
          token_variables=("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN")),
     _row("azure", "Azure OpenAI", "", "gpt-6.1-sol", "AZURE_OPENAI_API_KEY",
          former_ids=("azure-openai-responses",)),

@@ -8,6 +8,8 @@ later turn; ``response`` decodes.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from pi.ai.builder import MessageBuilder
 from pi.ai.event_stream import Flush
@@ -19,6 +21,26 @@ from pi.ai.wire.anthropic_messages.request import encode, headers, url
 from pi.ai.wire.anthropic_messages.thinking import interleaves, plan_thinking, provider_level
 from pi.ai.wire_support.exchange import Decoder, Services, send
 from pi.ai.wire_support.repairs import send_with_repairs
+from pi.base.records import replace
+
+if TYPE_CHECKING:
+    from pi.ai.auth.anthropic_identity import WorkloadIdentity
+    from pi.ai.http.client import HttpClient
+
+
+_identities: WeakKeyDictionary[HttpClient, WorkloadIdentity] = WeakKeyDictionary()
+
+
+async def with_identity(call: Call, services: Services) -> Call:
+    """Return ``call`` with an access token of the workload identity, if that is its credential."""
+    if call.access.kind != "ambient" or call.access.api_key:
+        return call
+    from pi.ai.auth.anthropic_identity import WorkloadIdentity  # lazy: few have one
+
+    environ = {**services.environ, **call.access.env, **(call.options.env or {})}
+    identity = _identities.setdefault(services.http, WorkloadIdentity())
+    token = await identity.access_token(environ, call.base_url, services.http, services.clock)
+    return replace(call, access=replace(call.access, api_key=token, kind="oauth"))
 
 
 async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Services) -> None:
@@ -27,6 +49,7 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     A rejected signature or tool schema is left out and the request sent again at once. A diagnostic
     of the message records it, and later turns leave out the same thinking and strictness.
     """
+    call = await with_identity(call, services)
     compat = compat_of(call)
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
         builder.thinking_level = level
