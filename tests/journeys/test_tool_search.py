@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from scripts.workspace import ROOT, find_test
 from tests.journeys.json_clients import RpcClient
 from tests.journeys.model_server import calls
 from tests.journeys.program import Journey
 
 SERVER = Path(__file__).with_name("mcp_server.py")
+RESOURCE_SERVER = find_test(ROOT, "batteries/mcp/server_program.py")
 WEATHER = "mcp__sky__weather"
 EXTENSION = """
 from pi.extension import ExtensionAPI, tool
@@ -114,3 +116,27 @@ def test_without_tool_search_the_user_is_told_that_tools_cannot_be_reached(
     assert "tool_search" not in ended.err
     ended = journey.pi("-p", "go", "--tools", f"read,{WEATHER}")
     assert journey.model.tools_of() == ["read", WEATHER], "it is named"
+
+
+def test_resources_of_a_server_with_an_exposure_have_tools(journey: Journey) -> None:
+    command = [sys.executable, "-I", str(RESOURCE_SERVER), "modern"]
+    definition = {"command": command[0], "args": command[1:], "exposure": "direct"}
+    journey.home.write("mcp.json", json.dumps({"mcpServers": {"notes": definition}}))
+    journey.model.script(
+        calls("list_mcp_resources"),
+        calls("read_mcp_resource", server="gone", uri="x"),
+    )
+    assert journey.pi("-p", "go").code == 0
+    listed, refused = journey.model.results_of()
+    first = json.loads(listed)["resources"][0]
+    assert first["server"] == "notes"
+    assert 'MCP server "gone" has no resources. Servers with resources: notes' in refused
+
+    journey.model.script(calls("read_mcp_resource", server="notes", uri=first["uri"]))
+    assert journey.pi("-p", "go").code == 0
+    assert journey.model.results_of()[0]
+
+    del definition["exposure"]
+    journey.home.write("mcp.json", json.dumps({"mcpServers": {"notes": definition}}))
+    assert journey.pi("-p", "go").code == 0
+    assert "list_mcp_resources" not in journey.model.tools_of()

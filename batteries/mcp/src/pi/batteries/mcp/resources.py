@@ -12,6 +12,7 @@ from pi.batteries.mcp.server import McpServer, ServerUser
 from pi.batteries.mcp.server_messages import matches_template
 from pi.extension import (
     Image,
+    Json,
     Resource,
     ResourceRef,
     ResourceWindow,
@@ -75,13 +76,7 @@ class ResourceReader:
             await self._session.watch(server, uri)
         except McpError as error:
             raise ToolFailed(error.explain()) from error
-        contents = result.get("contents")
-        blocks = [
-            block
-            for entry in (contents if isinstance(contents, list) else [])
-            if isinstance(entry, dict)
-            for block in content.resource_blocks(entry)
-        ]
+        blocks = resource_blocks(result)
         if any(isinstance(block, Image) for block in blocks):
             return Resource(content=tuple(blocks))
         return Resource(text="\n".join(block.text for block in blocks if isinstance(block, Text)))
@@ -114,6 +109,17 @@ class ResourceReader:
     def _servers(self) -> str:
         names = ", ".join(server.name for server in self._session.servers)
         return f"MCP servers: {names or 'none'}. mcp://<server> lists the resources of one."
+
+
+def resource_blocks(result: Json) -> list[Text | Image]:
+    """The texts and pictures of an answer to ``resources/read``."""
+    contents = result.get("contents")
+    return [
+        block
+        for entry in (contents if isinstance(contents, list) else [])
+        if isinstance(entry, dict)
+        for block in content.resource_blocks(entry)
+    ]
 
 
 def listing(server: McpServer) -> str:

@@ -20,6 +20,7 @@ from pi.batteries.mcp.formats import server_word
 from pi.batteries.mcp.interaction import Interaction
 from pi.batteries.mcp.lists import lists_from_json, lists_to_json
 from pi.batteries.mcp.protocol import McpError
+from pi.batteries.mcp.resource_tools import ResourceTools
 from pi.batteries.mcp.resources import SCHEME, ResourceReader
 from pi.batteries.mcp.server import McpServer, invalid_limits
 from pi.batteries.mcp.tools import TOOL_SEARCH, SessionPrompts, SessionTools
@@ -140,6 +141,7 @@ class SessionMcp:
         """Servers without consent."""
         self.tools = SessionTools(self)
         self.prompts = SessionPrompts(self)
+        self.resource_tools = ResourceTools(self, pi)
         self.interaction = Interaction(pi)
         self._logins: Any = None
         self._servers: dict[str, McpServer] = {}
@@ -352,6 +354,7 @@ class SessionMcp:
             self._declare_instructions()
             self._update_tools()
             self.prompts.update(self.servers)
+            self.resource_tools.update()
 
     def _declare_instructions(self) -> None:
         text = instructions_section(self.servers)
