@@ -53,6 +53,9 @@ def test_every_documented_option_exists() -> None:
     known = {flag.name for flag in FLAGS} | OF_TESTS
     known |= {flag.name for command in COMMANDS for flag in command.flags}
     known = known.union(*of_batteries().values())
+    for manifest in battery_manifests(ROOT):
+        flags = tomllib.loads(manifest.read_text(encoding="utf-8")).get("flags", {})
+        known |= {f"--{name}" for name in flags}
 
     used = named(r"(?<![\w-])(--[a-z][a-z-]+)", FOR_PEOPLE)
 

@@ -14,7 +14,14 @@ COMPAT = """\
 """
 
 
-OURS = ["--allow-custom-model", "--batteries", "--config", "--headless", "--screen-reader"]
+OURS = [
+    "--allow-custom-model",
+    "--batteries",
+    "--config",
+    "--headless",
+    "--json-schema",
+    "--screen-reader",
+]
 """Options that the original does not have; docs/compatibility.md lists them."""
 
 

@@ -280,6 +280,10 @@ def chosen_mode(arguments: Arguments, *, terminal: bool) -> Mode:
 
 def check_mode(arguments: Arguments, mode: Mode) -> None:
     """Raise ``UsageError`` if the command line has arguments that ``mode`` does not support."""
+    if "json_schema" in arguments.options and mode not in ("print", "json"):
+        raise UsageError(
+            "--json-schema is for print and JSON mode.", hint="Add -p, or --mode json."
+        )
     if mode == "interactive":
         return
     if arguments.text("resume") == "":

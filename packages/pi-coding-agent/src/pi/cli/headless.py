@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
+from pi.base.files import expand_home
+from pi.base.records import replace
 from pi.cli.arguments import Arguments, Mode, UsageError
 from pi.cli.crashes import redact_crash
 from pi.cli.first_prompt import AttachedFiles, build_prompts
@@ -24,15 +26,16 @@ from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOverrides
+from pi.coding.runtime.options import SessionOptions, SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PrintUI, PromptInput, report_failures, run_json, run_print
 from pi.modes.phases import phase
 from pi.modes.stdio import Output, read_chunks
 
-if TYPE_CHECKING:  # deferred until the first extension is loaded
+if TYPE_CHECKING:
     from pi.coding.extension_host.watchdog import Stalled
+    from pi.modes.answer_schema import AnswerSchema  # deferred until the first extension is loaded
 
 
 class SessionOfOtherProject(PiError):
@@ -82,6 +85,10 @@ async def _run(
     prompts = await build(arguments)
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
+    schema = _answer_schema(arguments, cwd)
+    options = session_options(arguments)
+    if schema is not None:
+        options = _with_instruction(options, schema)
     choice = SessionResolver(
         arguments, host.environ, agent_dir=host.agent_dir, confirm=_confirm_fork
     )
@@ -91,6 +98,7 @@ async def _run(
         session_dir=session_dir_from_environ(host, cwd, arguments.options.get("session_dir")),
         persistent="no_session" not in arguments.options,
         headless=mode in ("print", "json") or "headless" in arguments.options,
+        policies=() if schema is None else (schema,),
         mode=_EXTENSION_MODES.get(mode, "print"),
         last_resort=partial(_embedded_model, host)
         if mode == "print" and needs_session and _is_on_terminal()
@@ -99,7 +107,7 @@ async def _run(
         on_stall=_name_stalled,
     )
     with phase("session:open"):
-        built = await assemble(cwd, host, session_options(arguments), parts)
+        built = await assemble(cwd, host, options, parts)
     if needs_session:
         _print_notes(built, verbose="verbose" in arguments.options)
     redact = partial(built.session.extensions.redacted, sink="log")
@@ -117,7 +125,7 @@ async def _run(
             _check_prompts(prompts)
         async with _looking_for_updates(host, mode):
             start = partial(start_session, arguments, built.session, print_error)
-            code = await _while_read(_mode(mode, built, prompts, output, start), output)
+            code = await _while_read(_mode(mode, built, prompts, output, start, schema), output)
     finally:
         await built.session.close()
         choice.remember(built.session.entries.log.file, built.session.cwd, host.clock)
@@ -128,6 +136,21 @@ async def _run(
         return 1
     # A session that could not be saved was reported when it happened.
     return code or int(built.session.entries.log.has_lost_entries)
+
+
+def _answer_schema(arguments: Arguments, cwd: Path) -> AnswerSchema | None:
+    """Return the schema of the last answer, if one is given. Raises ``BadSchema``."""
+    if (file := arguments.text("json_schema")) is None:
+        return None
+    from pi.modes.answer_schema import AnswerSchema  # deferred: few runs have a schema
+
+    return AnswerSchema.of_file(cwd / expand_home(file))
+
+
+def _with_instruction(options: SessionOptions, schema: AnswerSchema) -> SessionOptions:
+    resources = options.resources
+    appended = (*resources.append_system_prompt, schema.instruction)
+    return replace(options, resources=replace(resources, append_system_prompt=appended))
 
 
 async def _prompt_builder(
@@ -205,6 +228,7 @@ async def _mode(
     prompts: Sequence[PromptInput],
     output: Output,
     start: Callable[[], Awaitable[None]],
+    schema: AnswerSchema | None,
 ) -> int:
     port = built.session
     if mode == "rpc":
@@ -218,8 +242,8 @@ async def _mode(
         port.subscribe(report_failures(print_error), kinds=(ExtensionFailed,))
     await start()
     if mode == "json":
-        return await run_json(port, prompts, output, print_error)
-    return await run_print(port, prompts, output, print_error)
+        return await run_json(port, prompts, output, print_error, schema)
+    return await run_print(port, prompts, output, print_error, schema)
 
 
 async def _while_read(work: Coroutine[Any, Any, int], output: Output) -> int:

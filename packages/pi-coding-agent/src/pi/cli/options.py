@@ -86,6 +86,13 @@ _MODE = (
         "--print", "print the answer to one prompt and exit", "-p", group=MODE, alias="--prompt"
     ),
     value("--mode", "mode", "output format", group=MODE, values=MODES),
+    value(
+        "--json-schema",
+        "file",
+        "print and JSON mode: the last answer is JSON that matches this schema",
+        group=MODE,
+        completes="file",
+    ),
     switch(
         "--headless",
         "RPC and ACP: tell the model that no user can answer, as in print mode",

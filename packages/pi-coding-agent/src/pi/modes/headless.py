@@ -20,6 +20,7 @@ from pi.modes.stdio import Output
 
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
+    from pi.modes.answer_schema import AnswerSchema
 
 
 # Result of a run ----------------------------------------------------------------------------------
@@ -112,6 +113,7 @@ async def run_json(
     prompts: Sequence[PromptInput],
     output: Output,
     report: Callable[[str], None],
+    schema: AnswerSchema | None = None,
 ) -> int:
     """Write the session's header, send all prompts, write every event; returns the exit code.
 
@@ -134,8 +136,19 @@ async def run_json(
         end()
     if (reason := result.stopped(decision)) is not None:
         report(reason)
-    requested = port.extensions.exit_code
-    return result.exit_code(decision) if requested is None else requested
+    if (requested := port.extensions.exit_code) is not None:
+        return requested
+    return result.exit_code(decision) or mismatch_code(schema, report)
+
+
+def mismatch_code(schema: AnswerSchema | None, report: Callable[[str], None]) -> int:
+    """Return the exit code of an answer without an error, and report why it does not match."""
+    if schema is None or not schema.problem:
+        return 0
+    from pi.modes.answer_schema import MISMATCH  # deferred: few runs have a schema
+
+    report(f"The answer does not match the schema of --json-schema. {schema.problem}")
+    return MISMATCH
 
 
 # Print mode ---------------------------------------------------------------------------------------
@@ -177,6 +190,7 @@ async def run_print(
     prompts: Sequence[PromptInput],
     output: Output,
     report: Callable[[str], None],
+    schema: AnswerSchema | None = None,
 ) -> int:
     """Send all prompts in order and print the last answer; returns the exit code.
 
@@ -206,11 +220,19 @@ async def run_print(
         report(f"{failure}\n{hint}" if hint and hint != failure else failure)
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
+    elif schema is not None:
+        if code := mismatch_code(schema, report):
+            return code
+        output.write(f"{schema.output}\n".encode("utf-8", "replace"))
     elif result.answer is not None:
-        if text := result.answer.text:
-            # A file or a program gets every byte; a terminal would execute control sequences.
-            safe_text = sanitise(text) if output.is_terminal else text
-            output.write(f"{safe_text}\n".encode("utf-8", "replace"))
-        if result.answer.stop_reason == "length":
-            report(INCOMPLETE)
+        _print_answer(result.answer, output, report)
     return result.exit_code(decision) or int(bool(failed))
+
+
+def _print_answer(answer: AssistantMessage, output: Output, report: Callable[[str], None]) -> None:
+    if text := answer.text:
+        # A file or a program gets every byte; a terminal would execute control sequences.
+        safe_text = sanitise(text) if output.is_terminal else text
+        output.write(f"{safe_text}\n".encode("utf-8", "replace"))
+    if answer.stop_reason == "length":
+        report(INCOMPLETE)
