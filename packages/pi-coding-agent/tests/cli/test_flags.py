@@ -10,7 +10,7 @@ COMPAT = """\
 --exclude-tools -nbt --no-builtin-tools -nt --no-tools -e --extension -ne --no-extensions --skill
 -ns --no-skills --prompt-template -np --no-prompt-templates --theme --no-themes --use-theme -nc
 --no-context-files --system-prompt --append-system-prompt --export --tui-mode --verbose -a
---approve -na --no-approve --offline -h --help -v --version
+--approve -na --no-approve --no-mcp --offline -h --help -v --version
 """
 
 

@@ -258,7 +258,7 @@ def test_a_later_event_does_not_erase_earlier_counts() -> None:
         chunk({"text": "d"}, finish="STOP"),
     )
 
-    assert message.usage == Usage(input=5, output=2, cache_read=4, total_tokens=11)
+    assert message.usage == Usage(input=5, output=2, cache_read=4, reasoning=0, total_tokens=11)
 
 
 def test_the_usage_is_available_while_the_answer_streams() -> None:
@@ -267,4 +267,4 @@ def test_the_usage_is_available_while_the_answer_streams() -> None:
 
     decoder.feed([("", json.dumps(event).encode())])
 
-    assert builder.message().usage == Usage(input=9, output=1, total_tokens=10)
+    assert builder.message().usage == Usage(input=9, output=1, reasoning=0, total_tokens=10)
