@@ -53,6 +53,7 @@ def test_the_events_and_the_message_of_an_answer_with_three_block_types_agree() 
         usage=Usage(
             input=1_000_000,
             output=500_000,
+            reasoning=0,
             total_tokens=1_500_000,
             cost=Cost(input=1.0, output=1.0, total=2.0),
         ),

@@ -128,7 +128,7 @@ def usage_of(message: AssistantMessage, case: Case) -> dict[str, object]:
 def expected_usage(case: Case, wire: Wire) -> dict[str, object]:
     expected = {name: getattr(case, name) for name in COUNTS if getattr(case, name) is not None}
     if "reasoning" in expected and not wire.reports_reasoning:
-        expected["reasoning"] = UNSET
+        expected["reasoning"] = 0
     if "cache_write" in expected and not wire.reports_cache_writes:
         expected["cache_write"] = 0
     return expected

@@ -194,7 +194,7 @@ def test_the_last_event_may_lack_usage() -> None:
 
     message = answered(start, text_delta("ok"), because("end_turn"))
 
-    assert message.usage == Usage(input=12, total_tokens=12)
+    assert message.usage == Usage(input=12, reasoning=0, total_tokens=12)
     assert (message.response_id, message.response_model) == ("msg_1", "m-2026")
 
 

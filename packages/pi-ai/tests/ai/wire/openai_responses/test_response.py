@@ -147,7 +147,7 @@ def test_a_later_event_without_usage_does_not_erase_earlier_counts() -> None:
 @pytest.mark.behaviour("usage-is-not-erased")
 @pytest.mark.parametrize("usage", [None, {}, [], {"input_tokens": None, "output_tokens": "7"}])
 def test_missing_or_invalid_usage_counts_as_zero(usage: object) -> None:
-    assert decoded(completed(usage=usage)).usage == Usage()
+    assert decoded(completed(usage=usage)).usage == Usage(reasoning=0)
 
 
 @pytest.mark.behaviour("costs-follow-the-tier")
