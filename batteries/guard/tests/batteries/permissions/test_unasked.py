@@ -279,3 +279,45 @@ def test_what_is_written_to_such_a_device_is_not_asked_about(
     command: str, places: BaseFolders
 ) -> None:
     assert action(command, places) == "allow"
+
+
+UNNAMED = (
+    *("git stash", "git stash pop", "git apply x", "git reset --hard", "git switch x", "git pull"),
+    *("git checkout -b x y", "git -C . merge x", "git clean -fd", "patch -p1 < x", "tar xf x.tar"),
+    *("unzip x.zip", "cpio -i < x", "git restore .", "git cherry-pick x", "git revert HEAD"),
+)
+NAMED = (
+    *("git stash list", "git checkout -b x", "git switch -c x", "git commit -am x", "git status"),
+    *("tar tf x.tar", "unzip -l x.zip", "tar cf src/x.tar b", "git checkout -- b.py", "git add b"),
+)
+
+
+def edits_denied(command: str, places: BaseFolders) -> str:
+    rules, _ = parse_rules({"allow": ["Bash"], "deny": ["Edit(lib/**)"]}, "test")
+    request = ToolRequest(
+        tool="bash", input={"command": command}, approval=ToolApproval(tier="exec")
+    )
+    return decide(request, RuleSet(rules=rules), "auto-edit", places).action
+
+
+@pytest.mark.parametrize("command", UNNAMED)
+def test_a_rule_about_edits_makes_commands_ask_that_change_files_by_their_input(
+    command: str, places: BaseFolders
+) -> None:
+    assert edits_denied(command, places) == "ask"
+
+
+@pytest.mark.parametrize("command", NAMED)
+def test_a_rule_about_edits_leaves_other_commands_alone(command: str, places: BaseFolders) -> None:
+    assert edits_denied(command, places) == "allow"
+
+
+def test_a_rule_about_edits_makes_formatters_ask(places: BaseFolders) -> None:
+    rules, _ = parse_rules({"deny": ["Edit(lib/**)"]}, "test")
+    request = ToolRequest(
+        tool="bash", input={"command": "ruff format"}, approval=ToolApproval(tier="exec")
+    )
+    decision = decide(request, RuleSet(rules=rules), "auto-edit", places)
+
+    assert decision.action == "ask"
+    assert not decision.runs_project

@@ -31,16 +31,20 @@ MAX_PLAIN, MAX_COMPRESSED = 200_000_000, 20_000_000
 MAX_MEMBERS = 5000
 
 
+def uses_archive(part: CommandPart) -> bool:
+    """Whether a command unpacks or shows an archive, or makes one; not if it lists the names."""
+    listing = _LISTING.get(base_name(part.name or ""))
+    texts = [word.text or "" for word in part.arguments]
+    return listing is not None and not (texts and re.fullmatch(listing, texts[0]))
+
+
 def shown_members(
     part: CommandPart, folders: Sequence[str], base_folders: BaseFolders
 ) -> Iterator[TouchedPath]:
     """Yield the members of the archives that a command unpacks or shows."""
-    listing = _LISTING.get(base_name(part.name or ""))
-    if listing is None:
+    if not uses_archive(part):
         return
     texts = [word.text or "" for word in part.arguments]
-    if texts and re.fullmatch(listing, texts[0]):
-        return
     for redirection in part.redirections:
         if redirection.operator == "<":
             texts.append(redirection.target.text or "")

@@ -40,6 +40,7 @@ from pi.batteries.permissions.searches import rule_of_unnamed_files
 from pi.batteries.permissions.unasked import (
     FILE_CHANGERS,
     changes_repository,
+    changes_unnamed_files,
     has_protected_files,
     is_of_project,
     makes_links,
@@ -169,11 +170,13 @@ class CommandDecision:
     def _only_runs_project(self, missing: Sequence[CommandPart]) -> bool:
         """Whether ``auto-edit`` needs consent for tests, checks and builds of the project alone.
 
-        The whole line can then run in a sandbox. Rules about reads would not be respected in it,
+        The whole line can then run in a sandbox. Rules about files would not be respected in it,
         and what a rule allows may need more than it.
         """
         rules = self._rules
         if self._mode != "auto-edit" or self._request.approval.must_ask:
+            return False
+        if rules.of("deny", "edit") or rules.of("ask", "edit"):
             return False
         if self._base_folders.keeps_folder:  # such commands run in a shell that has already started
             return False
@@ -337,9 +340,17 @@ class CommandDecision:
             inside = covers_restricted(path, rules, self._base_folders)
             if inside is not None and file.text and not file.text.startswith("-"):
                 return Decision(action="ask", reason=rule_reason(inside))
+        return self._by_unnamed_files(rules)
+
+    def _by_unnamed_files(self, rules: Sequence[Rule]) -> Decision | None:
+        """A question about files that the line may show or change without naming them."""
         unnamed = self._rule_of_unnamed_files([rule for rule in rules if rule.subject == "read"])
         if unnamed is not None:
             reason = f"It may show files that it does not name. {rule_reason(unnamed)}"
+            return Decision(action="ask", reason=reason)
+        edits = [rule for rule in rules if rule.subject == "edit"]
+        if edits and any(map(changes_unnamed_files, self._line.parts)):
+            reason = f"It may change files that it does not name. {rule_reason(edits[0])}"
             return Decision(action="ask", reason=reason)
         return None
 

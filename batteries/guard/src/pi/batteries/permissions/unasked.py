@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from pi.batteries.permissions.archives import uses_archive
 from pi.batteries.permissions.commands import base_name
+from pi.batteries.permissions.git_contents import without_global_options
 from pi.batteries.permissions.paths import BaseFolders, is_below, is_protected, touched
 from pi.extension.guards import CommandPart, CommandWord
 
@@ -151,6 +153,33 @@ def changes_repository(arguments: Sequence[CommandWord]) -> bool:
         return False  # another commit would change the files
     needed = _NEEDED.get(command or "", ())
     return not needed or any(flag.partition("=")[0] in needed for flag in flags)
+
+
+_WORK_TREE = _names(
+    "apply am checkout switch restore reset merge rebase pull stash clean revert cherry-pick "
+    "read-tree checkout-index sparse-checkout submodule"
+)
+"""Commands of git that change files of the work tree."""
+_KEEPS_FILES = re.compile(
+    r"(?:switch|checkout) -[cb] \S+\Z|stash (?:list|show|drop|clear)|reset --soft|clean -n"
+)
+
+
+_EXTRACTING = re.compile(r"-?(?!-)\w*x|--extract|--get")
+
+
+def changes_unnamed_files(part: CommandPart) -> bool:
+    """Whether a command changes files whose names are in its input: patches, archives, commits."""
+    name = base_name(part.name or "")
+    texts = [word.literal or "" for word in part.arguments]
+    if name in ("tar", "bsdtar"):
+        return any(map(_EXTRACTING.match, texts[:1]))
+    if name in ("patch", "cpio", "7z", "7za", "unzip"):
+        return name in ("patch", "cpio") or uses_archive(part)
+    if name != "git" or "--" in texts[:-1] or "--staged" in texts:
+        return False
+    words = without_global_options(texts)
+    return words[:1] != [] and words[0] in _WORK_TREE and not _KEEPS_FILES.match(" ".join(words))
 
 
 def has_protected_files(base_folders: BaseFolders) -> bool:
