@@ -143,3 +143,14 @@ def test_the_form_of_a_document_is_recognised(document: object, providers: list[
 def test_a_document_of_another_form_is_refused(document: object) -> None:
     with pytest.raises(ValueError, match="not a list of models"):
         read_document(document)
+
+
+def test_abilities_that_a_list_does_not_name_are_left_open() -> None:
+    models = {"silent": {"tool_call": True}, "loud": {"tool_call": True, "reasoning": False}}
+
+    listed = from_models_dev({"openai": {"models": models}})["openai"]
+
+    assert listed == {
+        "silent": {"id": "silent", "name": "silent"},
+        "loud": {"id": "loud", "name": "loud", "reasoning": False},
+    }

@@ -6,7 +6,7 @@ prices, modalities, as far as the document states them. Only models that can cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 Facts: TypeAlias = dict[str, Any]
@@ -73,7 +73,7 @@ def _models_dev_facts(name: str, model: Mapping[str, Any]) -> Facts:
         context=limit.get("context"),
         output=limit.get("output"),
         reasoning=model.get("reasoning"),
-        sees="image" in ((model.get("modalities") or {}).get("input") or ()),
+        accepts=(model.get("modalities") or {}).get("input"),
         prices=_models_dev_prices(cost),
         tiers=[
             {"inputTokensAbove": tokens, **stated}
@@ -108,7 +108,7 @@ def _openrouter_facts(model: Mapping[str, Any]) -> Facts:
         context=top.get("context_length") or model.get("context_length"),
         output=top.get("max_completion_tokens"),
         reasoning="reasoning" in model["supported_parameters"],
-        sees="image" in ((model.get("architecture") or {}).get("input_modalities") or ()),
+        accepts=(model.get("architecture") or {}).get("input_modalities"),
         prices=(per_million(pricing.get(kind)) for kind in kinds),
     )
 
@@ -133,7 +133,7 @@ def _vercel_facts(model: Mapping[str, Any]) -> Facts:
         context=model.get("context_window"),
         output=model.get("max_tokens"),
         reasoning="reasoning" in tags,
-        sees="vision" in tags or "file-input" in tags,
+        accepts=["image"] if "vision" in tags or "file-input" in tags else ["text"],
         prices=(per_million(pricing.get(kind)) for kind in kinds),
     )
 
@@ -172,16 +172,15 @@ def _facts(
     context: int | None,
     output: int | None,
     reasoning: object,
-    sees: bool,
+    accepts: Collection[str] | None,
     prices: Iterable[object],
     tiers: Iterable[Facts] = (),
 ) -> Facts:
-    facts: Facts = {
-        "id": name,
-        "name": title or name,
-        "reasoning": bool(reasoning),
-        "input": ["text", "image"] if sees else ["text"],
-    }
+    facts: Facts = {"id": name, "name": title or name}
+    if reasoning is not None:
+        facts["reasoning"] = bool(reasoning)
+    if accepts:
+        facts["input"] = ["text", "image"] if "image" in accepts else ["text"]
     if cost := stated_cost(prices, tiers):
         facts["cost"] = cost
     if context:
