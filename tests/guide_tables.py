@@ -10,6 +10,7 @@ from pi.coding.settings.table import SETTINGS, WITHOUT_EFFECT, WRITTEN_BY_PI
 from pi.modes.interactive.commands.table import BUILT_IN
 from pi.tui.input.actions import ACTIONS, Action
 from scripts.workspace import ROOT
+from tests import json_schemas
 
 GUIDE = ROOT / "docs" / "guide"
 PLACES = {
@@ -121,6 +122,7 @@ PAGES = {
     GUIDE / "settings.md": settings_page,
     GUIDE / "keys.md": keys_page,
     GUIDE.parent / "reference" / "settings.md": settings_reference,
+    **json_schemas.PAGES,
 }
 
 

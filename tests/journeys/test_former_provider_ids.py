@@ -63,3 +63,16 @@ def test_a_key_is_replaced_and_removed_under_its_name(journey: Journey) -> None:
     assert journey.pi("auth", "check", "--provider", "azure-openai-responses").code == 0
     assert journey.pi("logout", "azure").code == 0
     assert json.loads((journey.home.agent_dir / "auth.json").read_text()) == {}
+
+
+def test_a_login_at_openai_that_another_program_has_stored_is_used(journey: Journey) -> None:
+    entry = {"baseUrl": journey.model.url, "models": [MODEL]}
+    journey.home.write("models.json", json.dumps({"providers": {"openai": entry}}))
+    login = {"type": "oauth", "access": "token-of-1-5", "refresh": "r", "expires": 4102444800000}
+    path = journey.home.write("auth.json", json.dumps({"openai": login}))
+    path.chmod(0o600)
+    ended = journey.pi("-p", "hi", "--model", "openai/mine")
+    assert (ended.code, ended.err) == (0, "")
+    assert journey.model.headers[-1]["authorization"] == "Bearer token-of-1-5"
+    assert "openai" in journey.pi("--list-models", "gpt-6").out
+    assert json.loads(path.read_text()) == {"openai": login}

@@ -342,7 +342,7 @@ def _unknown_keys(raw: Json, path: Path, below: str = "") -> Iterator[Problem]:
                 yield from _unknown_keys(value, path, f"{name}.")
         elif below.removesuffix(".") in SECTIONS_OF_GUARDS:
             continue  # reported when it was read
-        elif name not in (*_ROWS, *WITHOUT_EFFECT, *WRITTEN_BY_PI, KEYS):
+        elif name not in (*_ROWS, *WITHOUT_EFFECT, *WRITTEN_BY_PI, KEYS, "$schema"):
             like = _nearest_name(key, below, holds_more=isinstance(value, dict))
             yield Problem(
                 severity="missing" if like else "note",

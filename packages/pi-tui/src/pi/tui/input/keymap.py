@@ -147,6 +147,8 @@ def read_user_keys(document: Any) -> KeyBindings:
     bindings: dict[str, tuple[str, ...]] = {}
     problems: list[str] = []
     for action, value in migrated(document).items():
+        if action == "$schema":
+            continue
         keys = [value] if isinstance(value, str) else value
         if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             problems.append(f'keybindings.json: "{action}" must be a key or a list of keys.')
