@@ -12,6 +12,7 @@ import msgspec
 from msgspec import field
 
 from pi.ai.errors import BadRequest
+from pi.ai.kept import KeptConversions
 from pi.ai.messages import Json, Message
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import ThinkingLevel, clamp_level
@@ -89,6 +90,8 @@ class Call(Record):
     ``pi.ai.transcript`` and ``pi.ai.wire_support.handoff``."""
     options: StreamOptions = StreamOptions()
     access: Access = Access()
+    kept: KeptConversions | None = None
+    """What the wire made of these messages for earlier requests."""
 
     @property
     def base_url(self) -> str:

@@ -60,6 +60,8 @@ class WireProvider:
         self, call: Call, builder: MessageBuilder, flush: Flush, services: Services
     ) -> None:
         """Send the request over the model's wire."""
+        if (session := call.options.session_id) and call.options.on_payload is None:
+            call = replace(call, kept=services.kept.of(session, call.model.api))
         await load_wire(call.model.api)(call, builder, flush, services)
 
 

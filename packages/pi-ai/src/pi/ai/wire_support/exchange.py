@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Protocol, runtime_checkable
 
 from msgspec import field
@@ -21,12 +22,14 @@ from pi.ai.http.errors import HttpError
 from pi.ai.http.exchange import ResponseStream
 from pi.ai.http.request import HttpRequest, Timeouts
 from pi.ai.json_text import json_bytes
+from pi.ai.kept import KeptSessions
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions
 from pi.ai.wire_support.response_limits import Allowance, KeepAliveLimit
 from pi.ai.wire_support.sse import ServerEvent, SseReader
 from pi.base.clock import Clock
 from pi.base.records import Record
+from pi.base.tasks import off_loop
 
 MAX_ERROR_BYTES = 64 * 1024
 """Bytes of an error page that are read."""
@@ -46,6 +49,8 @@ class Services(Record):
     http: HttpClient
     clock: Clock
     environ: Mapping[str, str]
+    kept: KeptSessions = field(default_factory=KeptSessions)
+    """What the wires made of the messages of running sessions."""
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
     """Callbacks that close the connections which wires keep open between requests."""
 
@@ -127,7 +132,9 @@ async def send(
         method="POST",
         url=url,
         headers=final_headers(call, headers),
-        body=payload if isinstance(payload, bytes) else json_bytes(payload),
+        body=payload
+        if isinstance(payload, bytes)
+        else await off_loop(partial(json_bytes, payload), len(call.messages)),
         timeouts=timeouts(call, services.environ),
     )
     answering = False

@@ -62,7 +62,11 @@ def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
 
 def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) -> bool:
     """Whether the server has rejected strict tools now or on an earlier turn."""
-    return repairs.strict or any(_has_note(message, model, STRICT_REJECTED) for message in messages)
+    if repairs.strict:
+        return True
+    # Hardly any answer has a note, and a long conversation is searched for each request.
+    noted = [m for m in messages if isinstance(m, AssistantMessage) and m.diagnostics]
+    return any(_has_note(message, model, STRICT_REJECTED) for message in noted)
 
 
 def without_thinking(answer: AssistantMessage) -> AssistantMessage:
@@ -83,6 +87,8 @@ def without_refused_thoughts(
     text.
     """
     end = _refused(messages, model, repairs)
+    if not end:
+        return tuple(messages)
     trusted = (
         forget(message)
         if isinstance(message, AssistantMessage) and is_own(message, model)
@@ -119,18 +125,19 @@ def _refused(messages: Sequence[Message], model: Model, repairs: Repairs) -> int
     """Return how many of ``messages`` must be sent without their thinking."""
     if repairs.thinking:
         return len(messages)
-    notes = (
+    noted = [
         index
         for index, message in enumerate(messages)
-        if _has_note(message, model, THINKING_REJECTED)
-    )
+        if isinstance(message, AssistantMessage) and message.diagnostics
+    ]
+    notes = (index for index in noted if _has_note(messages[index], model, THINKING_REJECTED))
     return max(notes, default=0)
 
 
 def _has_note(message: Message, model: Model, kind: str) -> bool:
-    if not isinstance(message, AssistantMessage) or not is_own(message, model):
+    if not isinstance(message, AssistantMessage) or not message.diagnostics:
         return False
-    return any(note.get("type") == kind for note in message.diagnostics or ())
+    return is_own(message, model) and any(note.get("type") == kind for note in message.diagnostics)
 
 
 MAX_DROPPED_TOOLS = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pi.ai.kept import Beginning, KeptConversions, as_bytes, as_json
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -23,7 +24,7 @@ from pi.ai.wire.anthropic_messages.tools import (
     DeclaredTools,
     changes,
 )
-from pi.ai.wire_support.handoff import NO_OUTPUT, own_level
+from pi.ai.wire_support.handoff import NO_OUTPUT, last_answer, own_level
 from pi.base.records import Record
 
 
@@ -37,11 +38,30 @@ class HistoryStyle(Record):
 
 
 def encode_history(
-    history: Sequence[Message], style: HistoryStyle, cache: Json | None = None
+    history: Sequence[Message],
+    style: HistoryStyle,
+    cache: Json | None = None,
+    kept: KeptConversions | None = None,
 ) -> list[Json]:
     """Return the request's ``messages``; ``cache`` marks the last user or tool message."""
-    writer = _Writer(style)
-    for message in history:
+    writer, start = _Writer(style), 0
+    if kept is not None:
+        first = style.efforts.first if style.efforts else None
+        settings = (style.model, style.offer, first, style.allow_empty_signature)
+        known = kept.beginning("messages", settings, history)
+        if known is None:  # a single request would only pay for what it keeps
+            kept.keep("messages", Beginning(settings, (), writer))
+        else:
+            writer, start = known.made, known.length
+            if (cut := last_answer(history, style.model)) > start:
+                writer = writer.copy(style)
+                for message in history[start:cut]:
+                    writer.add(message)
+                writer.freeze()
+                start = cut
+                kept.keep("messages", Beginning(settings, history[: cut + 1], writer))
+        writer = writer.copy(style)
+    for message in history[start:]:
         writer.add(message)
     messages = writer.finish()
     if cache is not None:
@@ -59,11 +79,27 @@ class _Writer:
     def __init__(self, style: HistoryStyle) -> None:
         self._style = style
         self._messages: list[Json] = []
+        self._frozen = 0
         self._results: list[Json] | None = None
         self._waiting: list[SystemMessage] = []
         self._offered = {tool.name for tool in style.offer.tools}
         self._declared = self._offered | {tool.name for tool in style.offer.later}
         self._effort = style.efforts.first if style.efforts else None
+
+    def copy(self, style: HistoryStyle) -> _Writer:
+        """Return a copy for another request, before an answer."""
+        other = _Writer(style)
+        other._messages = self._messages.copy()
+        other._waiting = self._waiting.copy()
+        other._offered, other._declared = self._offered.copy(), self._declared.copy()
+        other._effort, other._frozen = self._effort, self._frozen
+        return other
+
+    def freeze(self) -> None:
+        """Turn messages into bytes; the last one may still be looked at."""
+        end = max(len(self._messages) - 1, 0)
+        self._messages[self._frozen : end] = map(as_bytes, self._messages[self._frozen : end])
+        self._frozen = end
 
     def add(self, message: Message) -> None:
         """Append one message."""
@@ -114,11 +150,13 @@ class _Writer:
 
 
 def _mark_last_user_block(messages: list[Json], cache: Json) -> None:
-    for message in reversed(messages):
+    for index in range(len(messages) - 1, -1, -1):
+        message = as_json(messages[index])
         if message["role"] == "user":
-            if isinstance(message["content"], str):
-                message["content"] = [_text(message["content"])]
-            message["content"][-1]["cache_control"] = cache
+            content = message["content"]
+            blocks = [_text(content)] if isinstance(content, str) else content
+            marked = [*blocks[:-1], {**blocks[-1], "cache_control": cache}]
+            messages[index] = {**message, "content": marked}
             return
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from pi.ai.errors import BadRequest
+from pi.ai.kept import as_json
 from pi.ai.messages import (
     Json,
 )
@@ -44,6 +45,6 @@ def _refused_tool(message: str, tools: list[Json]) -> str:
 def _has_thoughts(payload: Json) -> bool:
     return any(
         isinstance(block, dict) and block.get("type") in ("thinking", "redacted_thinking")
-        for message in payload.get("messages", [])
+        for message in map(as_json, payload.get("messages", []))
         for block in message.get("content", [])
     )

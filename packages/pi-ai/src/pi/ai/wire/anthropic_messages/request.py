@@ -75,7 +75,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = Tru
     compat = compat_of(call)
     instructions, rest = fold(call.messages, keep_later=compat.supports_mid_convo_system_messages)
     trusted = without_refused_thoughts(rest, call.model, repairs)
-    history = prepare(trusted, call.model, plain_id)
+    history = prepare(trusted, call.model, plain_id, call.kept)
     offered = offer(call.messages, compat, dropped=repairs.tools)
     choice = tool_choice(call.options.tool_choice, offered.names)
     lost = not compat.force_adaptive_thinking and lacks_thinking(rest, call.model, repairs)
@@ -94,7 +94,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, interleaved: bool = Tru
     loose = refuses_strict(rest, call.model, repairs)
     fields = {
         "model": call.model.id,
-        "messages": encode_history(history, style, cache),
+        "messages": encode_history(history, style, cache, call.kept),
         "max_tokens": call.max_tokens,
         "stream": True,
         "betas": _betas(compat, plan, offered, interleaved=interleaved),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Iterable, Sequence
+from functools import partial
 
+from pi.ai.kept import KeptConversions, conversions
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -35,34 +37,45 @@ _FORMATS = {
 }
 
 
-def history_for(messages: Sequence[Message], model: Model) -> tuple[Message, ...]:
+def history_for(
+    messages: Sequence[Message], model: Model, kept: KeptConversions | None = None
+) -> tuple[Message, ...]:
     """Return ``messages`` adapted to ``model``."""
-    return prepare(messages, model, plain_id)
+    return prepare(messages, model, plain_id, kept)
 
 
-def encode_messages(history: Iterable[Message], traits: ModelCompat) -> list[Json]:
+def encode_messages(
+    history: Iterable[Message], traits: ModelCompat, kept: KeptConversions | None = None
+) -> list[Json]:
     """Return the ``messages`` of a request; the results of one batch of calls share a message."""
+    pieces = conversions(kept, "converse", traits)
     encoded: list[Json] = []
     results: list[Json] = []
     for message in history:
         if isinstance(message, ToolResultMessage):
-            results.append(_tool_result(message))
+            results.append(pieces.of(message, _tool_result))
             continue
         encoded += _message("user", results)
         results = []
         if isinstance(message, AssistantMessage):
-            content = [
-                block for part in message.content for block in _assistant_blocks(part, traits)
-            ]
-            encoded += _message("assistant", content)
+            convert = partial(_answer_blocks, traits=traits)
+            encoded += _message("assistant", pieces.of(message, convert))
         elif isinstance(message, UserMessage):
-            encoded += _message("user", _contents(blocks(message.content), NO_TEXT))
+            encoded += _message("user", pieces.of(message, _user_blocks))
     return encoded + _message("user", results)
 
 
 def _message(role: str, content: list[Json]) -> list[Json]:
     """Return one message, or none: an empty one is rejected."""
     return [{"role": role, "content": content}] if content else []
+
+
+def _answer_blocks(message: AssistantMessage, traits: ModelCompat) -> list[Json]:
+    return [block for part in message.content for block in _assistant_blocks(part, traits)]
+
+
+def _user_blocks(message: UserMessage) -> list[Json]:
+    return _contents(blocks(message.content), NO_TEXT)
 
 
 def _assistant_blocks(block: Text | Thinking | ToolCall, traits: ModelCompat) -> list[Json]:

@@ -36,14 +36,15 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
     """Return the payload; images and redacted thinking are bytes."""
     traits = compat_of(call.model)
     instructions, rest = fold(call.messages, keep_later=False)
-    history = history_for(without_refused_thoughts(rest, call.model, repairs), call.model)
-    messages = encode_messages(history, traits)
+    trusted = without_refused_thoughts(rest, call.model, repairs)
+    history = history_for(trusted, call.model, call.kept)
+    messages = encode_messages(history, traits, call.kept)
     system: list[Json] = [{"text": instructions.prompt}] if instructions.prompt.strip() else []
     if (point := _cache_point(call, traits)) is not None:
         if system:
             system.append(point)
         if messages and messages[-1]["role"] == "user":
-            messages[-1]["content"].append(point)
+            messages[-1] = {"role": "user", "content": [*messages[-1]["content"], point]}
     cap = call.max_tokens or DEFAULT_CAP
     choice = tool_choice(call.options.tool_choice, instructions.tools)
     # A model with a thinking budget requires the thinking before its last calls.

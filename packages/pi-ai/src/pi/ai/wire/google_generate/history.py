@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
+from pi.ai.kept import Conversions, KeptConversions, conversions
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -24,13 +26,19 @@ UNSIGNED = "skip_thought_signature_validator"
 """Google's documented placeholder for the signature of a call that a Gemini did not make itself."""
 
 
-def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[Json]:
+def contents(
+    messages: Sequence[Message],
+    model: Model,
+    traits: Compat,
+    kept: KeptConversions | None = None,
+) -> list[Json]:
     """Return ``messages`` adapted to ``model``; results of one batch share a content."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else plain_id(identifier, author)
 
-    history = prepare(messages, model, make_id)
+    history = prepare(messages, model, make_id, kept)
+    pieces = conversions(kept, "contents", traits)
     turn = _start_of_turn(history)
     encoded: list[Json] = []
     batch: list[ToolResultMessage] = []
@@ -38,14 +46,15 @@ def contents(messages: Sequence[Message], model: Model, traits: Compat) -> list[
         if isinstance(message, ToolResultMessage):
             batch.append(message)
             continue
-        encoded += _results(batch, traits)
+        encoded += _results(batch, traits, pieces)
         batch = []
         if isinstance(message, AssistantMessage):
             sign = traits.checks_signatures and index > turn
-            encoded += _content("model", _assistant_parts(message, traits, sign=sign))
+            convert = partial(_assistant_parts, traits=traits, sign=sign)
+            encoded += _content("model", pieces.of(message, convert, sign))
         elif isinstance(message, UserMessage):
-            encoded += _content("user", _user_parts(message))
-    return encoded + _results(batch, traits)
+            encoded += _content("user", pieces.of(message, _user_parts))
+    return encoded + _results(batch, traits, pieces)
 
 
 def _start_of_turn(history: Sequence[Message]) -> int:
@@ -92,25 +101,31 @@ def _signature(signature: object) -> Json:
     return {"thoughtSignature": signature} if isinstance(signature, str) and signature else {}
 
 
-def _results(batch: Sequence[ToolResultMessage], traits: Compat) -> list[Json]:
+def _results(batch: Sequence[ToolResultMessage], traits: Compat, pieces: Conversions) -> list[Json]:
     """Return the results of one batch, and after them the pictures that they cannot contain."""
     answers: list[Json] = []
     loose: list[Json] = []
     for result in batch:
-        images = [_image(block) for block in result.content if isinstance(block, Image)]
-        answer: Json = {
-            "name": result.tool_name,
-            "response": {"error" if result.is_error else "output": result.text},
-        }
-        if traits.call_ids:
-            answer["id"] = result.tool_call_id
-        if images and traits.images_in_results:
-            answer["parts"] = images
-        else:
-            loose += images
-        answers.append({"functionResponse": answer})
+        answer, images = pieces.of(result, partial(_result, traits=traits))
+        answers.append(answer)
+        loose += images
     note = [{"text": IMAGES_FOLLOW}] if loose else []
     return _content("user", answers) + _content("user", note + loose)
+
+
+def _result(result: ToolResultMessage, traits: Compat) -> tuple[Json, list[Json]]:
+    """Return a result, and the pictures that it cannot contain."""
+    images = [_image(block) for block in result.content if isinstance(block, Image)]
+    answer: Json = {
+        "name": result.tool_name,
+        "response": {"error" if result.is_error else "output": result.text},
+    }
+    if traits.call_ids:
+        answer["id"] = result.tool_call_id
+    if images and traits.images_in_results:
+        answer["parts"] = images
+        images = []
+    return {"functionResponse": answer}, images
 
 
 def _image(image: Image) -> Json:

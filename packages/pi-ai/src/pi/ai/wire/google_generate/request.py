@@ -38,6 +38,6 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS) -> Json:
         config["thinkingConfig"] = thinking
     return {
         "model": call.model.id,
-        "contents": contents(trusted, call.model, traits),
+        "contents": contents(trusted, call.model, traits, call.kept),
         "config": config,
     }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from pi.ai.json_text import json_text
+from pi.ai.kept import KeptConversions, conversions
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -35,14 +36,18 @@ def short_id(identifier: str) -> str:
     return hashlib.sha256(identifier.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
-def encode_messages(messages: Sequence[Message], model: Model) -> list[Json]:
+def encode_messages(
+    messages: Sequence[Message], model: Model, kept: KeptConversions | None = None
+) -> list[Json]:
     """Return ``messages`` adapted to ``model``."""
 
     def make_id(identifier: str, author: AssistantMessage) -> str:
         return identifier if is_own(author, model) else short_id(identifier)
 
-    history = prepare(messages, model, make_id)
-    return [encoded for message in history if (encoded := _message(message)) is not None]
+    history = prepare(messages, model, make_id, kept)
+    pieces = conversions(kept, "conversations")
+    encoded = (pieces.of(message, _message) for message in history)
+    return [message for message in encoded if message is not None]
 
 
 def _message(message: Message) -> Json | None:

@@ -34,7 +34,7 @@ def encode(call: Call) -> Json:
     """Return the payload: the arguments of Mistral's SDK."""
     flags = read_flags(call.model, Compat)
     instructions, rest = fold(call.messages, keep_later=flags.supports_mid_convo_system_messages)
-    messages = encode_messages(rest, call.model)
+    messages = encode_messages(rest, call.model, call.kept)
     if instructions.prompt:
         messages.insert(0, {"role": "system", "content": instructions.prompt})
     payload: Json = {"model": call.model.id, "stream": True, "messages": messages}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pi.ai.kept import as_json
 from pi.ai.messages import Json
 from pi.ai.request import Call, host_of
 from pi.ai.wire.openai_completions.compat import OPENAI_HOST, Compat
@@ -52,19 +53,25 @@ def mark_breakpoints(payload: Json, call: Call, compat: Compat) -> None:
     if call.options.cache_retention == "long" and compat.supports_long_cache_retention:
         control["ttl"] = "1h"
     messages: list[Json] = payload["messages"]
-    if messages and messages[0]["role"] in ("system", "developer") and "content" in messages[0]:
-        _mark(messages[0], control)
+    first = as_json(messages[0]) if messages else {}
+    if first.get("role") in ("system", "developer") and "content" in first:
+        messages[0] = _marked(first, control)
     if tools := payload.get("tools"):
         tools[-1]["cache_control"] = control
-    latest = next((m for m in reversed(messages) if m["role"] in ("user", "tool")), None)
-    if latest is not None:
-        _mark(latest, control)
+    for index in range(len(messages) - 1, -1, -1):
+        message = as_json(messages[index])
+        if message["role"] in ("user", "tool"):
+            messages[index] = _marked(message, control)
+            return
 
 
-def _mark(message: Json, control: Json) -> None:
-    """Mark the last text of ``message``, which therefore becomes a list of parts."""
+def _marked(message: Json, control: Json) -> Json:
+    """Return ``message`` with a mark on its last text; its content becomes a list of parts."""
     content = message["content"]
-    parts: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    last = next((part for part in reversed(parts) if part["type"] == "text"), parts[-1])
-    last["cache_control"] = control
-    message["content"] = parts
+    parts: list[Json] = (
+        [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
+    )
+    texts = (index for index in reversed(range(len(parts))) if parts[index]["type"] == "text")
+    last = next(texts, len(parts) - 1)
+    parts[last] = {**parts[last], "cache_control": control}
+    return {**message, "content": parts}

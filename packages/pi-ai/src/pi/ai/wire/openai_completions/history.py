@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from pi.ai.json_text import json_text
+from pi.ai.kept import Beginning, KeptConversions, as_bytes
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -29,6 +30,7 @@ from pi.ai.wire_support.handoff import (
     NO_OUTPUT,
     MakeId,
     is_own,
+    last_answer,
     plain_id,
     prepare,
 )
@@ -69,18 +71,38 @@ class History:
         compat: Compat,
         forms: ToolForms,
         late_tools: Mapping[str, Tool],
+        kept: KeptConversions | None = None,
     ) -> None:
         self._model = model
         self._role = "developer" if model.reasoning and compat.supports_developer_role else "system"
         self._compat = compat
         self._forms = forms
         self._late_tools = late_tools
+        self._kept = kept
 
     def encode(self, prompt: str, messages: Sequence[Message]) -> list[Json]:
         """Return the instructions and the conversation."""
-        encoded = self._system(prompt)
+        prepared = prepare(messages, self._model, id_maker(self._model), self._kept)
+        encoded: list[Json] = []
+        start = 0
+        if self._kept is not None:
+            settings = (self._model, self._compat, self._forms.inputs, self._late_tools)
+            known = self._kept.beginning("chat", settings, prepared)
+            if known is None:  # a single request would only pay for what it keeps
+                self._kept.keep("chat", Beginning(settings, (), encoded))
+            else:
+                encoded, start = known.made, known.length
+                if (cut := last_answer(prepared, self._model)) > start:
+                    encoded = [*encoded, *map(as_bytes, self._encode(prepared[start:cut]))]
+                    start = cut
+                    self._kept.keep("chat", Beginning(settings, prepared[: cut + 1], encoded))
+        return [*self._system(prompt), *encoded, *self._encode(prepared[start:])]
+
+    def _encode(self, messages: Sequence[Message]) -> list[Json]:
+        """Return messages that begin with an answer, or with the conversation."""
+        encoded: list[Json] = []
         images: list[Image] = []
-        for message in prepare(messages, self._model, id_maker(self._model)):
+        for message in messages:
             if not isinstance(message, ToolResultMessage):
                 # Pictures come after all results of a batch: nothing may stand between those.
                 self._show(encoded, images)
@@ -134,17 +156,17 @@ class History:
             result["name"] = message.tool_name
         return result
 
-    def _assistant(self, message: AssistantMessage) -> Iterator[Json]:
+    def _assistant(self, message: AssistantMessage) -> list[Json]:
         calls = [self._call(call) for call in message.tool_calls]
         content = self._assistant_content(message)
         if not content and not calls:
-            return  # servers reject a turn of thinking alone
+            return []  # servers reject a turn of thinking alone
         nothing = "" if self._compat.requires_non_null_assistant_content else None
         encoded: Json = {"role": "assistant", "content": content or nothing}
         encoded |= self._reasoning(message)
         if calls:
             encoded["tool_calls"] = calls
-        yield encoded
+        return [encoded]
 
     def _assistant_content(self, message: AssistantMessage) -> str | list[Json]:
         if self._compat.requires_thinking_as_text and _thoughts(message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pi.ai.errors import BadRequest
+from pi.ai.kept import as_json
 from pi.ai.messages import Json
 from pi.ai.wire.openai_completions.history import REASONING_DETAILS, REASONING_OPAQUE
 from pi.ai.wire_support.repairs import (
@@ -28,7 +29,7 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
 def _has_proofs(payload: Json) -> bool:
     return any(
         isinstance(message, dict) and message.keys() & {REASONING_DETAILS, REASONING_OPAQUE}
-        for message in payload.get("messages") or ()
+        for message in map(as_json, payload.get("messages") or ())
     )
 
 

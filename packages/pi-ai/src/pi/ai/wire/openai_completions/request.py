@@ -88,7 +88,7 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
         loose = refuses_strict(rest, call.model, repairs)
         forms = tool_forms(instructions.tools, compat, strict_refused=loose)
     late = _late_tools(rest, instructions.tools, compat)
-    history = History(call.model, compat, forms, late)
+    history = History(call.model, compat, forms, late, call.kept)
     trusted = without_refused_thoughts(rest, call.model, repairs)
     payload: Json = {
         "model": call.model.id,

@@ -45,13 +45,19 @@ class CallIds:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._used: set[str] = set()
+        self._counts: dict[str, int] = {}
+
+    def __copy__(self) -> CallIds:
+        other = CallIds(self._model)
+        other._used, other._counts = self._used.copy(), self._counts.copy()
+        return other
 
     def __call__(self, identifier: str, message: AssistantMessage) -> str:
         """Return the id for the next call of the request."""
         call, _, item = identifier.partition("|")
         if not is_own(message, self._model):
             call, item = identifier, ""
-        call = unique_id(_call_id(call, message), self._used)
+        call = unique_id(_call_id(call, message), self._used, self._counts)
         if not item or item in self._used:
             return call
         self._used.add(item)

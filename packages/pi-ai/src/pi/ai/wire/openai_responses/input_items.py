@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from pi.ai.json_text import json_text
+from pi.ai.kept import Conversions, KeptConversions, conversions
 from pi.ai.messages import (
     AssistantMessage,
     Image,
@@ -39,12 +40,13 @@ def input_items(
     *,
     system_role: str,
     model: Model | None = None,
+    kept: KeptConversions | None = None,
 ) -> list[Json]:
     """Return the items for ``messages``, prepared by ``pi.ai.wire_support.handoff.prepare``.
 
     With ``model``, its answers follow the effort with which it wrote them.
     """
-    encoder = _Encoder(toolbox, system_role)
+    encoder = _Encoder(toolbox, system_role, conversions(kept, "items"))
     items: list[Json] = []
     for index, message in enumerate(messages):
         if model is not None and (level := own_level(message, model)) is not None:
@@ -61,8 +63,9 @@ def effort_item(level: str) -> Json:
 class _Encoder:
     """Encodes messages; remembers ids that later items refer to."""
 
-    def __init__(self, toolbox: ResponsesTools, system_role: str) -> None:
+    def __init__(self, toolbox: ResponsesTools, system_role: str, pieces: Conversions) -> None:
         self._toolbox = toolbox
+        self._pieces = pieces
         self._system_role = system_role
         self._late = dict(toolbox.late)
         self._text_calls: set[str] = set()
@@ -74,7 +77,7 @@ class _Encoder:
             case SystemMessage():
                 yield from self._instructions(message)
             case UserMessage():
-                if content := _parts(message.content):
+                if content := self._pieces.of(message, _user_parts):
                     yield {"role": "user", "content": content}
             case AssistantMessage():
                 yield from self._encode_answer(message, index)
@@ -91,24 +94,23 @@ class _Encoder:
     def _encode_answer(self, message: AssistantMessage, index: int) -> list[Json]:
         items: list[Json] = []
         texts = 0
-        for block in message.content:
+        for block, read in zip(message.content, self._pieces.of(message, _read), strict=True):
             match block:
                 case Thinking():
-                    items += self._reasoning(block)
+                    items += self._reasoning(block, read)
                 case Text(text="") if not block.text_signature:
                     continue
                 case Text():
                     own_id = f"msg_pi_{index}_{texts}" if texts else f"msg_pi_{index}"
-                    items.append(self._text(block, own_id))
+                    items.append(self._text(block, own_id, read))
                     texts += 1
                 case ToolCall():
-                    items.append(self._call(block))
+                    items.append(self._call(block, read))
         while items and items[-1]["type"] == "reasoning":
             items.pop()  # the server rejects thinking without what follows it
         return items
 
-    def _reasoning(self, block: Thinking) -> Iterator[Json]:
-        item = _signature(block.thinking_signature)
+    def _reasoning(self, block: Thinking, item: Json) -> Iterator[Json]:
         identifier = item.get("id")
         if item.get("type") not in _REPLAYED or identifier in self._item_ids:
             return
@@ -122,8 +124,7 @@ class _Encoder:
             if name not in _OUTPUT_ONLY and value is not None
         }
 
-    def _text(self, block: Text, own_id: str) -> Json:
-        mark = _signature(block.text_signature)
+    def _text(self, block: Text, own_id: str, mark: Json) -> Json:
         stored = mark.get("id")
         identifier = item_id(stored, "msg") if isinstance(stored, str) and stored else own_id
         if identifier in self._item_ids:
@@ -140,14 +141,14 @@ class _Encoder:
             item["phase"] = phase
         return item
 
-    def _call(self, block: ToolCall) -> Json:
+    def _call(self, block: ToolCall, encoded: Json) -> Json:
         call, _, stored = block.id.partition("|")
         text = block.arguments.get(self._toolbox.text_arguments.get(block.name, ""))
         if isinstance(text, str):
             self._text_calls.add(call)
             kind, prefix, body = "custom_tool_call", "ctc", {"input": text}
         else:
-            kind, prefix, body = "function_call", "fc", {"arguments": json_text(block.arguments)}
+            kind, prefix, body = "function_call", "fc", encoded
         item: Json = {"type": kind}
         if stored:
             item["id"] = item_id(stored, prefix)
@@ -159,7 +160,27 @@ class _Encoder:
     def _result(self, message: ToolResultMessage) -> Json:
         call = message.tool_call_id.partition("|")[0]
         kind = "custom_tool_call" if call in self._text_calls else "function_call"
-        return {"type": f"{kind}_output", "call_id": call, "output": _output(message)}
+        return {
+            "type": f"{kind}_output",
+            "call_id": call,
+            "output": self._pieces.of(message, _output),
+        }
+
+
+def _read(message: AssistantMessage) -> list[Json]:
+    """Return the JSON in the blocks of an answer: signatures, and the arguments of calls."""
+    return [
+        _signature(block.thinking_signature)
+        if isinstance(block, Thinking)
+        else _signature(block.text_signature)
+        if isinstance(block, Text)
+        else {"arguments": json_text(block.arguments)}
+        for block in message.content
+    ]
+
+
+def _user_parts(message: UserMessage) -> list[Json]:
+    return _parts(message.content)
 
 
 def _parts(content: str | tuple[Text | Image, ...]) -> list[Json]:

@@ -105,12 +105,12 @@ def collect_parts(call: Call, compat: Compat, repairs: Repairs) -> RequestParts:
     loose = refuses_strict(rest, call.model, repairs)
     toolbox = pack_tools(call.messages, instructions.tools, compat, strict_refused=loose)
     trusted = without_refused_thoughts(rest, call.model, repairs, forget=drop_reasoning)
-    history = prepare(trusted, call.model, CallIds(call.model))
+    history = prepare(trusted, call.model, CallIds(call.model), call.kept)
     role, level = system_role(call, compat), changing_level(call, compat)
     if level is None:
-        items = input_items(history, toolbox, system_role=role)
+        items = input_items(history, toolbox, system_role=role, kept=call.kept)
     else:
-        items = input_items(history, toolbox, system_role=role, model=call.model)
+        items = input_items(history, toolbox, system_role=role, model=call.model, kept=call.kept)
         items.append(effort_item(level))
     return RequestParts(prompt=instructions.prompt, items=items, toolbox=toolbox)
 

@@ -6,6 +6,7 @@ import msgspec
 
 from pi.ai.http.user_agent import user_agent
 from pi.ai.json_text import json_bytes
+from pi.ai.kept import conversions
 from pi.ai.messages import Json, Message
 from pi.ai.models.thinking_levels import ThinkingLevel
 from pi.ai.request import CacheRetention, Call, ToolChoice
@@ -46,15 +47,29 @@ def encode(call: Call) -> Json:
     names = ProxyOptions.__struct_fields__
     question = ProxyRequest(
         model=call.model.id,
-        context=ProxyTranscript(messages=prepare(call.messages, call.model, same_id)),
+        context=ProxyTranscript(messages=()),
         options=ProxyOptions(**{name: getattr(call.options, name) for name in names}),
     )
-    # Over JSON, because a record's tuples must become lists, which hooks may change.
-    payload: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(question)))
-    for message in payload["context"]["messages"]:
-        for field in ("interrupt", "useless"):  # internal fields, not for models
-            message.pop(field, None)
+    payload = _plain(question)
+    pieces = conversions(call.kept, "proxy")
+    payload["context"]["messages"] = [
+        pieces.of(message, _message)
+        for message in prepare(call.messages, call.model, same_id, call.kept)
+    ]
     return payload
+
+
+def _message(message: Message) -> Json:
+    encoded = _plain(message)
+    for field in ("interrupt", "useless"):  # internal fields, not for models
+        encoded.pop(field, None)
+    return encoded
+
+
+def _plain(record: Record) -> Json:
+    # Over JSON, because a record's tuples must become lists, which hooks may change.
+    value: Json = msgspec.json.decode(json_bytes(msgspec.to_builtins(record)))
+    return value
 
 
 def url(call: Call) -> str:
