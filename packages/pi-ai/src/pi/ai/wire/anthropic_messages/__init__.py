@@ -19,6 +19,8 @@ from pi.ai.wire.anthropic_messages.compat import compat_of
 from pi.ai.wire.anthropic_messages.repairs import next_repair
 from pi.ai.wire.anthropic_messages.request import encode, headers, url
 from pi.ai.wire.anthropic_messages.thinking import interleaves, plan_thinking, provider_level
+from pi.ai.wire.anthropic_messages.threads import threads_of, uses_threads
+from pi.ai.wire_support.chaining import Conversation
 from pi.ai.wire_support.exchange import Decoder, Services, send
 from pi.ai.wire_support.repairs import send_with_repairs
 from pi.base.records import replace
@@ -72,11 +74,25 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
             services=services,
         )
 
+    encoded = partial(encode, call, interleaved=interleaves(services.environ))
+
+    def read_answer() -> tuple[Json, str]:
+        messages = (*call.messages, builder.message("stop"))
+        body = encode(replace(call, messages=messages), interleaved=interleaves(services.environ))
+        answers = (m for m in reversed(body["messages"]) if m["role"] == "assistant")
+        return next(answers), builder.response_id or ""
+
+    async def deliver_in_thread(payload: Json) -> None:
+        conversation = Conversation(
+            url=url(call), account=call.access.api_key or "", session=call.cached_session or ""
+        )
+        await threads_of(services).deliver(conversation, payload, deliver, read_answer)
+
     await send_with_repairs(
         call,
         builder,
         services.clock,
-        encode=partial(encode, call, interleaved=interleaves(services.environ)),
-        deliver=deliver,
+        encode=encoded,
+        deliver=deliver_in_thread if uses_threads(call, compat) else deliver,
         next_repair=next_repair,
     )

@@ -15,10 +15,11 @@ from pi.ai.event_stream import Flush
 from pi.ai.messages import Json
 from pi.ai.request import Call
 from pi.ai.wire.openai_responses import azure, codex
-from pi.ai.wire.openai_responses.chaining import Conversation, is_stateful, stored_responses
+from pi.ai.wire.openai_responses.chaining import is_stateful, stored_responses
 from pi.ai.wire.openai_responses.compat import read_compat
 from pi.ai.wire.openai_responses.request import answer_items, encode, headers, url
 from pi.ai.wire.openai_responses.responses_call import ResponsesCall
+from pi.ai.wire_support.chaining import Conversation
 from pi.ai.wire_support.exchange import Services
 from pi.ai.wire_support.repairs import Repairs
 

@@ -1,8 +1,6 @@
-"""Chained requests: send only the new items, and refer to the previous response.
+"""Requests that continue the previous response (``previous_response_id``).
 
-The server keeps a response and the conversation that led to it. A request that continues it names
-the response (``previous_response_id``) and leaves out the items that it covers. WebSockets to the
-ChatGPT backend remember one response each; OpenAI's own API keeps stored ones.
+WebSockets to the ChatGPT backend remember one response each; OpenAI's own API keeps stored ones.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ from weakref import WeakKeyDictionary
 from pi.ai.errors import BadRequest
 from pi.ai.messages import Json
 from pi.ai.request import Call
+from pi.ai.wire_support.chaining import Chain, Chains, Conversation
 from pi.ai.wire_support.exchange import Services
-from pi.base.records import Record
 
 log = logging.getLogger(__name__)
 
@@ -25,54 +23,30 @@ STORING_HOST = "api.openai.com"
 """The host whose responses are stored and continued by default; see ``PI_OPENAI_STATEFUL``."""
 LOST = "previous_response_not_found"
 """The error code for a response that expired, or was never stored, as with zero data retention."""
-MAX_CONVERSATIONS = 32
-"""Limit of remembered conversations; the least recently used is dropped first."""
 
 
-class Chain:
-    """The last response of a conversation, and the request items that it covers."""
+class ResponseChain(Chain):
+    """A chain of Responses; ``previous_response_id`` names the last one."""
 
-    def __init__(self) -> None:
-        self.response = ""
-        """The id of the response; empty before the first and after ``forget``."""
-        self._settings: Json = {}
-        self._items: list[Json] = []
+    def settings(self, payload: Json) -> Json:
+        """Return everything but the conversation and HTTP-only fields."""
+        return {name: value for name, value in payload.items() if name not in ("input", "stream")}
 
-    def shortened(self, payload: Json) -> Json:
-        """Return ``payload`` with the new items only; unchanged if it does not continue the
-        response."""
-        items = _items(payload)
-        sent_count = len(self._items)
-        follows = _settings(payload) == self._settings and items[:sent_count] == self._items
-        if not (self.response and follows and len(items) > sent_count):
-            return payload
-        return {**payload, "previous_response_id": self.response, "input": items[sent_count:]}
+    def items(self, payload: Json) -> list[Json]:
+        """Return the input."""
+        return list(payload.get("input") or ())
 
-    def remember(self, payload: Json, output: list[Json], response: str) -> None:
-        """Store the ``response`` to ``payload``; ``output`` is its items in the next request."""
-        self._settings = _settings(payload)
-        self._items = [*_items(payload), *output]
-        self.response = response
-
-    def forget(self) -> None:
-        """Drop the response: the server no longer has it."""
-        self.response = ""
-        self._items = []
-
-
-class Conversation(Record):
-    """Identifies a conversation: requests with equal values may continue each other."""
-
-    url: str
-    account: str
-    session: str
+    def continuing(self, payload: Json, covered: int) -> Json:
+        """Return the request with the items after those that are covered."""
+        new = self.items(payload)[covered:]
+        return {**payload, "previous_response_id": self.response, "input": new}
 
 
 class StoredResponses:
     """The chains of all conversations whose responses the server stores."""
 
     def __init__(self) -> None:
-        self._chains: dict[Conversation, Chain] = {}
+        self._chains = Chains(ResponseChain)
         self._refused: set[tuple[str, str]] = set()
 
     def can_store(self, conversation: Conversation) -> bool:
@@ -90,10 +64,7 @@ class StoredResponses:
 
         ``read_response`` returns the output items and the id of the response once it is complete.
         """
-        chain = self._chains.pop(conversation, None) or Chain()
-        self._chains[conversation] = chain
-        while len(self._chains) > MAX_CONVERSATIONS:
-            del self._chains[next(iter(self._chains))]
+        chain = self._chains.of(conversation)
         shortened = chain.shortened(payload)
         try:
             await post(shortened)
@@ -134,12 +105,3 @@ _stored: WeakKeyDictionary[AsyncExitStack, StoredResponses] = WeakKeyDictionary(
 
 def _is_lost(refusal: BadRequest) -> bool:
     return refusal.code == LOST or LOST in refusal.message
-
-
-def _settings(payload: Json) -> Json:
-    """Return everything but the conversation and HTTP-only fields."""
-    return {name: value for name, value in payload.items() if name not in ("input", "stream")}
-
-
-def _items(payload: Json) -> list[Json]:
-    return list(payload.get("input") or ())

@@ -17,7 +17,7 @@ from pi.ai.errors import ProviderUnavailable
 from pi.ai.event_stream import Flush
 from pi.ai.json_text import json_text
 from pi.ai.messages import Json
-from pi.ai.wire.openai_responses.chaining import Chain
+from pi.ai.wire.openai_responses.chaining import ResponseChain
 from pi.ai.wire.openai_responses.response import ResponsesDecoder
 from pi.ai.wire_support.response_limits import Allowance
 from pi.ai.wire_support.sse import event_too_large
@@ -71,7 +71,7 @@ class CodexSocket:
     def __init__(self, connection: ClientConnection, opened: float) -> None:
         self.opened = opened
         self._connection = connection
-        self._chain = Chain()
+        self._chain = ResponseChain()
 
     @property
     def is_open(self) -> bool:
