@@ -179,6 +179,8 @@ case x in a) ls; esac
 case x in a) ;; b) ls;; esac
 """
 WRITING = """
+git reflog -1x
+git reflog 1x
 sort --output a b
 sort --temporary-directory a b
 sort -o a b
@@ -222,6 +224,53 @@ find . -fls a
 date -s 12:00
 """
 READING = """
+git branch -a
+git branch -r
+git branch -v
+git branch -vv
+git branch --all
+git branch --remotes
+git branch --list
+git branch -l
+git branch --show-current
+git branch --no-color
+git branch -i
+git tag -l
+git tag --list
+git tag -n
+git tag -i
+git remote
+git remote -v
+git remote --verbose
+git stash list
+git stash show
+git stash show -p
+git stash show --stat
+git stash show --name-only
+git worktree list
+git worktree list --porcelain
+git worktree list -v
+git submodule status
+git submodule status --recursive
+git submodule status --cached
+git reflog show
+git reflog -n 5
+git notes list
+git notes show
+git bisect log
+git bisect view
+git sparse-checkout list
+git config --list --local
+git config --list --global
+git config --list --system
+git config --list --show-origin
+git config --list --show-scope
+git config --list --name-only
+git config --list -z
+awk '{print $1}' a
+gawk '{print $1}' a
+mawk '{print $1}' a
+nawk '{print $1}' a
 date -u
 date -I
 date -R
@@ -317,3 +366,25 @@ RESERVED = (
 @pytest.mark.parametrize("word", RESERVED.split())
 def test_a_reserved_word_is_no_name_of_a_program(word: str) -> None:
     assert not parse_command(f"'{word}' x").is_resolved
+
+
+OPERATORS = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_comparison_of_numbers_evaluates_both_sides(operator: str) -> None:
+    assert not parse_command(f"[[ 'a[$(rm x)]' {operator} 1 ]]").is_resolved
+    assert not parse_command(f"[[ 1 {operator} 'a[$(rm x)]' ]]").is_resolved
+    assert parse_command(f"[[ 1 {operator} 2 ]]").is_resolved
+
+
+@pytest.mark.parametrize("line", ["[[ {} ]]", "test {}", "[ {} ]", "test ! {}", "[ 1 = 1 -a {} ]"])
+@pytest.mark.parametrize("option", ["-v", "-R"])
+def test_a_test_of_a_name_evaluates_its_subscript(line: str, option: str) -> None:
+    assert not parse_command(line.format(f"{option} 'a[$(rm x)]'")).is_resolved
+    assert parse_command(line.format(f"{option} a")).is_resolved
+
+
+@pytest.mark.parametrize("line", ["env bash <<< 'rm x'", "timeout 5 sh <<'E'\nrm x\nE"])
+def test_a_wrapped_shell_reads_the_input_of_its_wrapper(line: str) -> None:
+    assert "rm" in [part.name for part in parse_command(line).parts]
