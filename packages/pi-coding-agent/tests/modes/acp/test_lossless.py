@@ -135,6 +135,27 @@ async def test_calls_of_a_tool_are_in_the_meta_of_its_call(tmp_path: Path) -> No
         assert [event["result"]["content"][0]["text"] for event in ended] == ["one\n", "two\n"]
 
 
+async def test_a_terminal_of_a_nested_call_belongs_to_the_call_of_the_model(
+    tmp_path: Path,
+) -> None:
+    async with editing(tmp_path, calls_several(("twice", {})), says("done")) as editor:
+        extensions = editor.peer.replay_home.agent_dir / "extensions"
+        extensions.mkdir(exist_ok=True)
+        (extensions / "nesting.py").write_text(NESTING)
+        editor.handlers = {
+            "terminal/create": lambda params: {"terminalId": "t1"},
+            "terminal/wait_for_exit": lambda params: {"exitCode": 0},
+            "terminal/output": lambda params: {"output": "out", "truncated": False},
+            "terminal/release": lambda params: {},
+        }
+        await editor.prompt(await editor.open(terminal=True), "Go")
+
+        calls = [update for update in editor.updates if "toolCallId" in update]
+        terminals = [update for update in calls if '"t1"' in json.dumps(update.get("content"))]
+        assert {update["toolCallId"] for update in calls} == {"call_0"}
+        assert len(terminals) == 2
+
+
 async def test_each_answer_has_a_message_id(tmp_path: Path) -> None:
     several = calls_several(("bash", {"command": "true"}))
     async with editing(tmp_path, several, says("do", "ne")) as editor:

@@ -38,6 +38,8 @@ class ToolCalls:
         """Ids of the calls that were sent to the client and have not ended."""
         self._terminals: dict[str, str] = {}
         """Terminals of the client by call."""
+        self._parents: dict[str, str] = {}
+        """The calls that have made the running nested calls, by the ids of these."""
         self._before: dict[str, tuple[Path, str | None]] = {}
         """Files that running calls may change, with their text before; ``None`` if new."""
 
@@ -70,8 +72,12 @@ class ToolCalls:
 
     def show_terminal(self, call_id: str, terminal_id: str) -> None:
         """Show a terminal of the client as the output of a running call."""
-        self._terminals[call_id] = terminal_id
-        self._update(call_id, content=[updates.terminal(terminal_id)])
+        shown_id = call_id
+        while (parent := self._parents.get(shown_id)) is not None:
+            shown_id = parent  # the client knows no nested calls: an update would make it one
+        if shown_id == call_id:
+            self._terminals[call_id] = terminal_id
+        self._update(shown_id, content=[updates.terminal(terminal_id)])
 
     def show_output(self, event: ToolExecutionUpdate) -> Awaitable[None] | None:
         """Send the output so far, outside of ``content``."""
@@ -87,6 +93,10 @@ class ToolCalls:
         self, event: ToolExecutionStart | ToolExecutionUpdate | ToolExecutionEnd
     ) -> Awaitable[None] | None:
         """Send an event of a call that a tool made: the model never made it, so it is no call."""
+        if isinstance(event, ToolExecutionStart):
+            self._parents[event.tool_call_id] = str(event.parent_tool_call_id)
+        elif isinstance(event, ToolExecutionEnd):
+            self._parents.pop(event.tool_call_id, None)
         return self._update(str(event.parent_tool_call_id), _meta=updates.pi_meta(nested=event))
 
     async def end(self, event: ToolExecutionEnd) -> None:
