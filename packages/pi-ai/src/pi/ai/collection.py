@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from pi.ai.builder import MessageBuilder
 from pi.ai.errors import AuthenticationFailed, ProviderError
 from pi.ai.event_stream import Answer, EventStream, Flush
+from pi.ai.former_names import current_name
 from pi.ai.messages import AssistantMessage, Context, Message
 from pi.ai.models.model import Model
 from pi.ai.models.thinking_levels import clamp_level
@@ -131,12 +132,6 @@ class Models:
         self.catalog = catalog
         """The bundled catalog and its updates; ``None`` without any."""
         self._providers = {provider.row.id: provider for provider in providers}
-        self._current_ids = {
-            former: provider.row.id
-            for provider in self._providers.values()
-            for former in provider.row.former_ids
-        }
-        """Ids of providers by their former ids."""
         self._from_factory = dict(self._providers)
         """Providers from the factory that were not replaced by ``register``."""
         self._auth = auth
@@ -227,8 +222,7 @@ class Models:
 
     def get_provider(self, provider: str) -> ModelProvider | None:
         """Return the provider that serves that id now; ``provider`` may be a former id of it."""
-        owner = self._providers.get(provider)
-        return owner or self._providers.get(self._current_ids.get(provider, ""))
+        return self._providers.get(provider) or self._providers.get(current_name(provider))
 
     def unregister(self, provider: str) -> None:
         """Remove a provider; does nothing if it does not exist."""

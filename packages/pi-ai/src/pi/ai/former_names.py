@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 FORMER = {"azure-openai-responses": "azure"}
-"""Current ids by former ones; the rows of the providers name the same."""
+"""Current ids by former ones."""
 _CURRENT = {current: former for former, current in FORMER.items()}
 
 

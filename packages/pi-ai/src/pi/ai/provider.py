@@ -37,8 +37,6 @@ class Provider(Record):
     needs_key: bool = True
     """False for servers on this machine, which usually accept any key."""
     default_model: str = ""
-    former_ids: tuple[str, ...] = ()
-    """Ids of earlier versions: files that name one of them mean this provider."""
     catalog: str = ""
     """The provider whose bundled models it serves, where it has none of its own."""
     lists_models: bool = False
