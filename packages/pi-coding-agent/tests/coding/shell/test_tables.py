@@ -388,3 +388,9 @@ def test_a_test_of_a_name_evaluates_its_subscript(line: str, option: str) -> Non
 @pytest.mark.parametrize("line", ["env bash <<< 'rm x'", "timeout 5 sh <<'E'\nrm x\nE"])
 def test_a_wrapped_shell_reads_the_input_of_its_wrapper(line: str) -> None:
     assert "rm" in [part.name for part in parse_command(line).parts]
+
+
+@pytest.mark.parametrize("word", ["${x:-<(rm a)}", "${x:->(rm a)}"])
+def test_a_process_substitution_in_an_expansion_is_listed(word: str) -> None:
+    assert [part.name for part in parse_command(f"echo {word}").parts] == ["rm", "echo"]
+    assert [part.name for part in parse_command(f'echo "{word}"').parts] == ["echo"]
