@@ -29,15 +29,16 @@ EXPLAINED = {
     r"\.details\.carryOver\.": "a compaction has a carry-over",
     r"^compact \.result\.estimatedTokensAfter$": "our prompt has another length",
     r"^compact \.result\.summary$|<compaction>\.summary$": "a compaction has a carry-over",
+    r"\.totalFromProvider$": "is written only where the provider has billed",
+    r"<assistant>\.usage\.reasoning$": "an answer without any usage has 0 as well",
+    r"^clone \.error$": "the words are those of 0.87.1; 1.5.2 asks to send a message first",
 }
 """The differences that are meant: a part of call and path, and why. All are rows of
 docs/compatibility.md, except texts."""
 SINCE_1 = {
     r"\.(durationMs|thinkingLevel)$": "0.87.1 does not measure and record them",
-    r"\.totalFromProvider$": "0.87.1 does not know costs of the provider",
     r"\.structuredContent": "0.87.1 has no structured results",
     r"<agent_settled>\.aborted$": "0.87.1 does not report it",
-    r"^clone \.error$": "0.87.1 asks to wait for the first answer",
 }
 """What pi has in common with 1.5.2 and 0.87.1 does not have."""
 

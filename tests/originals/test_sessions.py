@@ -94,8 +94,8 @@ SCENARIOS = {
     ),
 }
 EXPLAINED = {
-    r"^tools \.request.*(tool_calls.*\.id|tool_call_id)$": "a second call with the id of an earlier"
-    " one gets a number in requests: some servers refuse equal ids",
+    r"^(tools|tool_search) \.request.*(tool_calls.*\.id|tool_call_id)$": "a second call with the"
+    " id of an earlier one gets a number in requests: some servers refuse equal ids",
     r"^compaction \.request\[\]<user>\.content\[\]<text>\.text$": "each program has its own words"
     " around a summary",
 }
