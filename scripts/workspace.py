@@ -19,6 +19,11 @@ def members(root: Path) -> list[Path]:
     return [*(project.parent for project in projects), root]
 
 
+def integrations(root: Path) -> list[Path]:
+    """The folders of the distributions for other programs, which no installation of pi has."""
+    return sorted(project.parent for project in root.glob("integrations/*/pyproject.toml"))
+
+
 def sources(root: Path) -> list[Path]:
     """The folders that are on the import path."""
     # Not of the checkout itself: compiled files of an older one may be left in its ``src``.
@@ -45,7 +50,8 @@ def battery_manifests(root: Path) -> list[Path]:
 
 def folders_of_tests(root: Path) -> list[Path]:
     """All folders of tests."""
-    return [folder for member in members(root) if (folder := member / "tests").is_dir()]
+    folders = [*members(root), *integrations(root)]
+    return [folder for member in folders if (folder := member / "tests").is_dir()]
 
 
 def folders_of_examples(root: Path) -> list[Path]:

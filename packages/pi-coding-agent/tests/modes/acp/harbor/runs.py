@@ -57,6 +57,7 @@ class Reply(Record):
     """One answer of the model, or a refused request."""
 
     text: str = ""
+    """Also the message of a refused request."""
     thinking: str = ""
     calls: tuple[tuple[str, str, Json], ...] = ()
     """Id, tool and arguments."""
@@ -170,7 +171,7 @@ def _single(word: str, chance: random.Random) -> dict[str, tuple[tuple[Any, ...]
         "failed": ((failing, missing), {"text": "I try."}),
         "unknown": ((("no_such_tool", {"a": word}), ("read", {"wrong": 1}), echo), {}),
         "image": ((("read", {"path": "dot.png"}), echo), {}),
-        "mcp": ((("mcp__weather_weather", {"city": word}),), {"text": "I ask."}),
+        "mcp": ((("mcp__weather__weather", {"city": word}),), {"text": "I ask."}),
         "script": ((("twice", {"word": word}), echo), {}),
         "large": ((bash(f"yes {word} | head -c 3000000"),), {}),
         "separators": (
@@ -219,7 +220,8 @@ class ScriptedModels:
             return _response(400, b'{"error": {"message": "not in the script"}}')
         reply = replies.pop(0)
         if reply.status != 200:
-            return _response(reply.status, b'{"error": {"message": "overloaded"}}')
+            error = {"error": {"message": reply.text or "overloaded"}}
+            return _response(reply.status, json.dumps(error).encode())
         return _response(200, b"".join(_events(reply)))
 
     def _marker(self, body: Json) -> str:
