@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi.ai.factory import create_models
-from pi.ai.models.updates import FILE, UpdatedCatalog
+from pi.ai.models.updated_catalog import FILE, UpdatedCatalog
 from pi.base.testing import FakeClock
 from pi.cli.catalog_refresh import DELAY_SECONDS, refresh_catalog
 from pi.coding.models.catalog_age import catalog_age

@@ -28,7 +28,7 @@ from pi.base.tasks import off_loop
 
 if TYPE_CHECKING:  # importing it would load the HTTP client before the first request
     from pi.ai.auth.resolve import MissingCredentials
-    from pi.ai.models.updates import UpdatedCatalog
+    from pi.ai.models.updated_catalog import UpdatedCatalog
     from pi.ai.wire_support.exchange import Services
 
 log = logging.getLogger(__name__)

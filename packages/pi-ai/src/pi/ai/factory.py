@@ -18,8 +18,8 @@ from pi.ai.collection import ModelProvider, Models
 from pi.ai.messages import Json
 from pi.ai.models.custom import CustomModels, CustomProvider
 from pi.ai.models.store import ModelsStore
-from pi.ai.models.updates import FILE as CATALOG_FILE
-from pi.ai.models.updates import UpdatedCatalog
+from pi.ai.models.updated_catalog import FILE as CATALOG_FILE
+from pi.ai.models.updated_catalog import UpdatedCatalog
 from pi.ai.provider import Provider
 from pi.ai.providers.chosen_servers import ChosenServers
 from pi.ai.providers.configured import wire_providers

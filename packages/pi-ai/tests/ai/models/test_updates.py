@@ -9,7 +9,8 @@ import pytest
 
 from pi.ai.models.catalog import bundled_at
 from pi.ai.models.model import Model, ModelCost, PriceTier
-from pi.ai.models.updates import ModelFacts, UpdatedCatalog, differing, updated
+from pi.ai.models.updated_catalog import UpdatedCatalog
+from pi.ai.models.updates import ModelFacts, differing, updated
 
 NOW = bundled_at() + 1
 MODEL = Model(

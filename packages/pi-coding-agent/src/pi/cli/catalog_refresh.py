@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pi.ai.catalog_update import CatalogUpdate
 from pi.ai.collection import Models
-from pi.ai.models.updates import FILE
+from pi.ai.models.updated_catalog import FILE
 from pi.coding.runtime.machine import Machine
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import CatalogValues

@@ -1,4 +1,4 @@
-"""The updated catalog: what sources say about models since the bundled catalog was made.
+"""What sources say about models since the bundled catalog was made.
 
 ``models-update.json`` holds facts by provider and source. They can change names, limits, prices and
 abilities of known models, and add models; by its form the file cannot change a base URL, headers or
@@ -15,13 +15,10 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from pi.ai.models.catalog import bundled_at
 from pi.ai.models.model import Model, ModelCost, PriceTier
-from pi.base.files import FileAccessError, read_if_exists, stat_if_exists
+from pi.base.files import FileAccessError, read_if_exists
 from pi.base.records import UNREADABLE, Record, replace
 
-FILE = "models-update.json"
-"""In the agent directory."""
 LARGEST = 16 * 1024 * 1024
 """Bytes; a file of all providers has some hundred thousand."""
 
@@ -116,51 +113,6 @@ def read_update(path: Path) -> UpdateFile:
         )
     except (FileAccessError, *UNREADABLE):
         return UpdateFile()
-
-
-class UpdatedCatalog:
-    """The bundled models with the facts of the file, which is read again when it has changed."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._signature: tuple[int, int] | None = None
-        self._file = UpdateFile()
-        self._models: dict[str, tuple[Model, ...]] = {}
-
-    def models(self, provider: str, bundled: tuple[Model, ...]) -> tuple[Model, ...]:
-        """Return ``bundled``, the models of ``provider``, with the facts about them."""
-        file = self.read()
-        if provider not in file.providers:
-            return bundled
-        if provider not in self._models:
-            newer = {state.name for state in file.sources if state.checked_at > bundled_at()}
-            facts = [entry for entry in file.facts_of(provider) if entry.source in newer]
-            order = [state.name for state in file.sources]
-            facts.sort(key=lambda entry: order.index(entry.source))
-            self._models[provider] = updated(bundled, [entry.models for entry in facts])
-        return self._models[provider]
-
-    def read(self) -> UpdateFile:
-        """Return the content of the file."""
-        try:
-            status = stat_if_exists(self._path)
-        except FileAccessError:
-            status = None
-        signature = None if status is None else (status.st_mtime_ns, status.st_size)
-        if signature != self._signature:
-            self._signature, self._models = signature, {}
-            self._file = UpdateFile() if signature is None else read_update(self._path)
-        return self._file
-
-    @property
-    def checked_at(self) -> int:
-        """When the models were last compared with a source, or the bundled catalog was made."""
-        return max(self.read().checked_at, bundled_at())
-
-    @property
-    def is_updated(self) -> bool:
-        """Whether there was an update since the bundled catalog was made."""
-        return self.read().checked_at > bundled_at()
 
 
 def updated(bundled: tuple[Model, ...], facts: Sequence[Facts]) -> tuple[Model, ...]:

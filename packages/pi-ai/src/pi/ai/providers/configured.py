@@ -9,7 +9,7 @@ from pi.ai.models.catalog import bundled_models
 from pi.ai.models.custom import CustomProvider, customised
 from pi.ai.models.model import Model
 from pi.ai.models.store import ModelsStore
-from pi.ai.models.updates import UpdatedCatalog
+from pi.ai.models.updated_catalog import UpdatedCatalog
 from pi.ai.provider import Provider
 from pi.ai.providers.listed_server import ListedServer
 from pi.ai.providers.rows import BUILT_IN

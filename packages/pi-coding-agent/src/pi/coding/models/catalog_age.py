@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from pi.ai.models.updates import UpdatedCatalog
+from pi.ai.models.updated_catalog import UpdatedCatalog
 
 _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"))
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from pi.ai.models.model import Model
-from pi.ai.models.updates import UpdatedCatalog
+from pi.ai.models.updated_catalog import UpdatedCatalog
 from pi.ai.providers.chosen_servers import ServerStatus
 from pi.coding.models.registry import ResolvedModel
 from pi.coding.port.results import ModelNotes

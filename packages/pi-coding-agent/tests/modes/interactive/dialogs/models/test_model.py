@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi.ai.models.updates import UpdatedCatalog
+from pi.ai.models.updated_catalog import UpdatedCatalog
 from pi.ai.providers.chosen_servers import ServerChoice, ServerStatus
 from pi.ai.providers.socket_owner import Owner, ServerAddress
 from pi.coding.port.results import ModelNotes
