@@ -37,8 +37,8 @@ def test_extensions_of_distributions_are_found(tmp_path: Path) -> None:
     ]
     bundled = next(candidate for candidate in candidates if candidate.rank == "bundled")
     assert msgspec.to_builtins(bundled.source) == {
-        "path": "<inline:todo>",
-        "source": "inline",
+        "path": "builtin:todo",
+        "source": "builtin",
         "scope": "temporary",
         "origin": "top-level",
     }

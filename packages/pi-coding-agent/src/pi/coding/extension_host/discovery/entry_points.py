@@ -81,7 +81,7 @@ def installed(agent_dir: Path, path: Sequence[str] | None = None) -> tuple[Candi
 def _candidate(entry: InstalledEntryPoint) -> Candidate:
     bundled = entry.value.startswith(BUNDLED)
     if bundled:  # part of the program, not of a package that the user has installed
-        source = SourceInfo(path=f"<inline:{entry.name}>", source="inline", scope="temporary")
+        source = SourceInfo(path=f"builtin:{entry.name}", source="builtin", scope="temporary")
     else:
         source = SourceInfo(
             path=f"<{entry.value}>", source=entry.distribution or "inline", origin="package"

@@ -55,10 +55,7 @@ from pi.coding.session.tool_selection import recorded_tools
 
 SwitchReason: TypeAlias = Literal["new", "resume", "fork"]
 
-NOT_SAVED = (
-    "This session has not been saved yet."
-    " Wait for the first assistant response before cloning or forking it."
-)
+NOT_SAVED = "This session has not been saved yet. Send a message before cloning or forking it."
 
 
 class SessionSwitcher:
