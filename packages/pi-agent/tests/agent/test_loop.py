@@ -13,7 +13,7 @@ from pi.agent.policy import Boundary, Next, Policy, StopRun
 from pi.agent.tools.define import tool
 from pi.agent.tools.tool import ToolResult
 from pi.ai.errors import ProviderError
-from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolCall, Usage, UserMessage
+from pi.ai.messages import AssistantMessage, SystemMessage, Text, ToolCall, UserMessage
 from pi.ai.testing import call, calls, says
 from pi.base.records import replace
 from scripts.workspace import find_source
@@ -338,7 +338,6 @@ async def test_a_run_that_fails_ends_with_an_error_answer(
         api="faux",
         provider="faux",
         model="faux",
-        usage=Usage(reasoning=0),
         stop_reason="error",
         error_message="a bug",
         timestamp=fixture.clock.now_ms(),

@@ -55,7 +55,7 @@ def test_the_events_and_the_message_of_an_answer_with_three_block_types_agree() 
             output=500_000,
             reasoning=0,
             total_tokens=1_500_000,
-            cost=Cost(input=1.0, output=1.0, total=2.0),
+            cost=Cost(input=1.0, output=1.0, total=2.0, total_from_provider=False),
         ),
         stop_reason="toolUse",
         timestamp=7,

@@ -30,7 +30,14 @@ def test_tokens_are_priced_per_million_and_added_up() -> None:
         cache_write=80,
         reasoning=0,
         total_tokens=780,
-        cost=Cost(input=100e-6, output=400e-6, cache_read=200e-6, cache_write=100e-6, total=800e-6),
+        cost=Cost(
+            input=100e-6,
+            output=400e-6,
+            cache_read=200e-6,
+            cache_write=100e-6,
+            total=800e-6,
+            total_from_provider=False,
+        ),
     )
 
 

@@ -34,7 +34,6 @@ from pi.ai.messages import (
     Text,
     Thinking,
     ToolCall,
-    Usage,
 )
 from pi.ai.models.model import Model
 from pi.base.clock import Clock
@@ -274,7 +273,6 @@ def failed_message(
         api=model.api,
         provider=model.provider,
         model=model.id,
-        usage=Usage(reasoning=0),
         stop_reason=reason,
         error_message=text,
         timestamp=now_ms,

@@ -100,7 +100,7 @@ async def test_every_api_shape_returns_the_same_result(api: str) -> None:
             output=20,
             reasoning=0,
             total_tokens=30,
-            cost=Cost(input=10e-6, output=40e-6, total=50e-6),
+            cost=Cost(input=10e-6, output=40e-6, total=50e-6, total_from_provider=False),
         ),
         provider="p",
         model="m",

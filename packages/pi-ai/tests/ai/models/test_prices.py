@@ -38,12 +38,13 @@ def test_a_billed_cost_counts_over_the_prices_of_the_catalog_and_is_marked() -> 
     usage = Usage(input=1000, output=100)
 
     assert priced(usage, PRICES).cost.total == pytest.approx(0.0012)
-    assert priced(usage, PRICES).cost.total_from_provider is UNSET
+    assert priced(usage, PRICES).cost.total_from_provider is False
+    assert priced(Usage(), PRICES).cost.total_from_provider is UNSET
     billed = priced(usage, PRICES, charged=0.5).cost
     assert (billed.total, billed.total_from_provider) == (0.5, True)
     assert billed.input == pytest.approx(0.001)
     estimated = priced(usage, PRICES, charged=0.5, billed=False).cost
-    assert (estimated.total, estimated.total_from_provider) == (0.5, UNSET)
+    assert (estimated.total, estimated.total_from_provider) == (0.5, False)
 
 
 def test_a_prompt_above_the_threshold_of_a_tier_has_its_rates() -> None:

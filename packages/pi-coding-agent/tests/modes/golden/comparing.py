@@ -138,7 +138,9 @@ class Comparison:
         )
 
 
-LATER = frozenset({"aborted", "durationMs", "structuredContent", "thinkingLevel", "isError"})
+LATER = frozenset(
+    {"totalFromProvider", "aborted", "durationMs", "structuredContent", "thinkingLevel", "isError"}
+)
 """Fields that 1.5.2 has added to records that were recorded before."""
 
 

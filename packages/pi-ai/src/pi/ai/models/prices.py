@@ -57,7 +57,8 @@ def priced(
     """Return ``usage`` with its total and its cost.
 
     ``factor`` is the service tier's; ``charged`` is a total that the server reported itself, and
-    ``billed`` whether that is the amount on the bill.
+    ``billed`` whether that is the amount on the bill. Usage that was not reported has neither
+    ``reasoning`` nor ``total_from_provider``.
     """
     rates = rates_for(prices, usage.input + usage.cache_read + usage.cache_write)
     for_an_hour = 0 if usage.cache_write_1h is UNSET else usage.cache_write_1h
@@ -72,14 +73,15 @@ def priced(
         / MILLION,
     )
     total = cost.input + cost.output + cost.cache_read + cost.cache_write
+    tokens = usage.input + usage.output + usage.cache_read + usage.cache_write
+    is_reported = bool(usage.total_tokens or tokens or charged is not None)
     return replace(
         usage,
-        reasoning=usage.reasoning or 0,
-        total_tokens=usage.total_tokens
-        or usage.input + usage.output + usage.cache_read + usage.cache_write,
+        reasoning=usage.reasoning or 0 if is_reported else usage.reasoning,
+        total_tokens=usage.total_tokens or tokens,
         cost=replace(
             cost,
             total=total if charged is None else charged,
-            total_from_provider=True if charged is not None and billed else UNSET,
+            total_from_provider=charged is not None and billed if is_reported else UNSET,
         ),
     )

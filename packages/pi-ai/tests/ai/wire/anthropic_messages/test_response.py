@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pi.ai.builder import INVALID_ARGUMENTS, MessageBuilder
 from pi.ai.errors import AnswerRefused, BadAnswer, ProviderError, ProviderUnavailable
-from pi.ai.messages import AssistantMessage, Json, Text, Thinking, ToolCall, Usage
+from pi.ai.messages import AssistantMessage, Cost, Json, Text, Thinking, ToolCall, Usage
 from pi.ai.wire.anthropic_messages.response import MessagesDecoder
 from pi.ai.wire_support.sse import SseReader
 from tests.ai.wire.anthropic_messages.talk import PLAIN
@@ -194,7 +194,9 @@ def test_the_last_event_may_lack_usage() -> None:
 
     message = answered(start, text_delta("ok"), because("end_turn"))
 
-    assert message.usage == Usage(input=12, reasoning=0, total_tokens=12)
+    assert message.usage == Usage(
+        input=12, reasoning=0, total_tokens=12, cost=Cost(total_from_provider=False)
+    )
     assert (message.response_id, message.response_model) == ("msg_1", "m-2026")
 
 

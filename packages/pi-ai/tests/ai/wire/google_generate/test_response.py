@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from pi.ai.builder import INVALID_ARGUMENTS
 from pi.ai.errors import BadAnswer
-from pi.ai.messages import Json, Text, Thinking, ToolCall, Usage
+from pi.ai.messages import Cost, Json, Text, Thinking, ToolCall, Usage
 from pi.ai.wire.google_generate.response import AFTER_A_REASON, AFTER_REASONS_ONLY
 from tests.ai.wire.google_generate.answers import EDIT, MODEL, answer, called, chunk, new_decoder
 
@@ -245,7 +245,12 @@ def test_cached_input_and_thinking_tokens_are_counted_once() -> None:
     message = answer(chunk({"text": "ok"}, finish="STOP", usageMetadata=counts))
 
     assert message.usage == Usage(
-        input=13, output=20, cache_read=100, reasoning=12, total_tokens=133
+        input=13,
+        output=20,
+        cache_read=100,
+        reasoning=12,
+        total_tokens=133,
+        cost=Cost(total_from_provider=False),
     )
 
 
@@ -258,7 +263,14 @@ def test_a_later_event_does_not_erase_earlier_counts() -> None:
         chunk({"text": "d"}, finish="STOP"),
     )
 
-    assert message.usage == Usage(input=5, output=2, cache_read=4, reasoning=0, total_tokens=11)
+    assert message.usage == Usage(
+        input=5,
+        output=2,
+        cache_read=4,
+        reasoning=0,
+        total_tokens=11,
+        cost=Cost(total_from_provider=False),
+    )
 
 
 def test_the_usage_is_available_while_the_answer_streams() -> None:
@@ -267,4 +279,6 @@ def test_the_usage_is_available_while_the_answer_streams() -> None:
 
     decoder.feed([("", json.dumps(event).encode())])
 
-    assert builder.message().usage == Usage(input=9, output=1, reasoning=0, total_tokens=10)
+    assert builder.message().usage == Usage(
+        input=9, output=1, reasoning=0, total_tokens=10, cost=Cost(total_from_provider=False)
+    )
