@@ -161,7 +161,7 @@ async def test_resuming_a_session_whose_folder_is_gone_asks_for_confirmation(
         await other.close()
         shutil.rmtree(gone)
         current_session = on.session.session_id
-        for answer, expected in ((["down", "enter"], current_session), (["enter"], first)):
+        for answer, expected in ((["down", "down", "enter"], current_session), (["enter"], first)):
             task = on.start("/resume")
             await on.screen.press("tab")
             await on.screen.until(lambda text: "alpha" in text)
