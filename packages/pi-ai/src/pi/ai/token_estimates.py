@@ -8,6 +8,7 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from msgspec import UNSET
 
@@ -58,7 +59,8 @@ def conversation_tokens(messages: Sequence[Message]) -> int:
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if isinstance(message, AssistantMessage) and (counted := counted_tokens(message)):
-            if any(earlier.timestamp > message.timestamp for earlier in messages[:index]):
+            newest = max(map(attrgetter("timestamp"), messages[:index]), default=0)
+            if newest > message.timestamp:
                 break
             return counted + estimated_tokens(messages[index + 1 :])
     return estimated_tokens(messages)

@@ -14,13 +14,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pi.ai.messages import SystemMessage, Tool
 from pi.base.records import replace
 from pi.coding.session.context import build_session_context
 from pi.coding.session.counts import EntryCounts
 from pi.coding.session.display import count_displayed, display_transcript
-from pi.coding.session.entries import Compaction, Custom, Label, SessionInfo, ThinkingLevelChange
+from pi.coding.session.entries import (
+    Compaction,
+    Custom,
+    Label,
+    MessageEntry,
+    SessionInfo,
+    ThinkingLevelChange,
+)
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import SessionLocation, new_session, open_session
+from pi.coding.session.tool_selection import recorded_tools
 from pi.coding.session.views import tree_json
 from tests.coding.session.random_sessions import Append, Move, drafts, numbers, play, steps
 from tests.coding.session.sessions import Counted, answer, append_all, ids, make_location, user
@@ -67,6 +76,7 @@ def described(log: SessionLog) -> dict[str, Any]:
         "totals": EntryCounts(log).update(),
         "leaf": (log.leaf, log.leaf_id),
         "length": len(log.tree),
+        "tools": recorded_tools(log),
         "prompts": [log.latest_prompts(most) for most in (1, 5, 1000)],
         # Reads the earlier entries.
         "tree": tree_json(log),
@@ -97,6 +107,8 @@ def long_session(folder: Path, count: int = 60, *, kept: int = 4) -> Path:
     """A file with a compaction that kept the last entries."""
     log = new_session(full(folder))
     log.append(ThinkingLevelChange(thinking_level="high"))
+    tools = tuple(Tool(name=name, description="", parameters={}) for name in ("one", "two"))
+    log.append(MessageEntry(message=SystemMessage(content="", tools_added=tools)))
     log.append(SessionInfo(name="first name"))
     for number in range(count):
         append_all(log, user(f"question {number}"), answer(f"answer {number}"))
@@ -129,14 +141,16 @@ def test_what_the_start_needs_does_not_read_the_earlier_entries(tmp_path: Path) 
     context = build_session_context(log)
     counted = count_displayed(log, log.leaf)
     totals = EntryCounts(log).update()
+    tools = recorded_tools(log)
     notes = [custom.data for custom in log.customs("note")]
     appended = log.append(user("new"))
     log.close()
 
     assert log.tree.first > 150, "the earlier entries were read"
     assert context.thinking_level == "high"
+    assert tools == ("one", "two")
     assert counted == 60 * 2 + 3
-    assert totals.messages == {"user": 61, "assistant": 61}
+    assert totals.messages == {"system": 1, "user": 61, "assistant": 61}
     assert notes == list(reversed(range(60)))
     assert len(appended.id) == 8
 

@@ -19,6 +19,7 @@ from pi.ai.request import Call
 from pi.ai.wire_support.exchange import apply_payload_hook
 from pi.ai.wire_support.handoff import is_own
 from pi.base.clock import Clock
+from pi.base.garbage import collection_paused
 from pi.base.records import Record, replace
 from pi.base.tasks import off_loop
 
@@ -160,7 +161,8 @@ async def send_with_repairs(
     """
     repairs = NO_REPAIRS
     while True:
-        encoded = await off_loop(partial(encode, repairs), len(call.messages))
+        with collection_paused():
+            encoded = await off_loop(partial(encode, repairs), len(call.messages))
         payload = await apply_payload_hook(call, encoded)
         try:
             await deliver(payload)

@@ -5,10 +5,8 @@ Compactions and context edits change these messages; ``display.py`` has those fo
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from types import EllipsisType
 from typing import Any, NamedTuple
 
@@ -30,6 +28,7 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
+from pi.base.garbage import collection_paused
 from pi.base.records import Record, replace
 from pi.base.terminal_text import sanitise
 from pi.coding.session.entries import (
@@ -102,7 +101,7 @@ def shown_messages(
     ``leaf`` is the end of the path; without it, the leaf of the log. The messages of entries,
     before their edits, are added to ``decoded`` by position.
     """
-    with _gc_disabled():
+    with collection_paused():
         return _visible_messages(log, context_path(log, leaf), {} if decoded is None else decoded)
 
 
@@ -111,7 +110,7 @@ def messages_json(log: SessionLog) -> list[Any]:
 
     Messages that are not in the file as they are, such as summaries, are records.
     """
-    with _gc_disabled():
+    with collection_paused():
         return [
             message if position is None else _stored_message(log, position, message)
             for message, position in _located_messages(log, context_path(log), {})
@@ -373,21 +372,6 @@ def edited(message: SessionMessage, replacement: Json | None) -> SessionMessage 
         return replace(message, content=msgspec.convert(content, kind))
     except msgspec.ValidationError:
         return message  # an edit of a newer version: showing too much is better than nothing
-
-
-@contextmanager
-def _gc_disabled() -> Iterator[None]:
-    """Disable garbage collection inside the context: none of the many new records is garbage.
-
-    Repeated collections made the cost of opening grow faster than the session.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 COMPACTION_SUMMARY_PREFIX = (

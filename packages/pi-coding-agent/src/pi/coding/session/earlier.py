@@ -38,7 +38,7 @@ from pi.coding.session.statistics import EntryTotals
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 KEPT_DAYS = 90
 _BLOCK_BYTES = 1 << 16
 _SAMPLES = 16
@@ -73,6 +73,8 @@ class EarlierFacts(Record):
     """Id of the last of these entries on the branch that the file ended with."""
     level: str | None = None
     """The thinking level at that entry."""
+    tools: tuple[str, ...] | None = None
+    """The tools that the branch up to that entry declares; ``None`` if it declares none."""
     displayed: int = 0
     """Entries up to that one that a screen shows."""
     customs: tuple[tuple[str, int, int], ...] = ()

@@ -162,6 +162,9 @@ class EntryTree:
 
         Stops below an entry for which ``facts_above`` has what its branch consists of.
         """
+        if self.earlier is None:
+            yield from self.upwards(leaf)
+            return
         for position in self.upwards(leaf):
             yield position
             if self.facts_above(position) is not None:

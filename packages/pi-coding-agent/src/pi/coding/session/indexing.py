@@ -22,6 +22,7 @@ from pi.coding.session.earlier import (
 from pi.coding.session.entries import MessageEntry, ModelChange
 from pi.coding.session.log import ANNOTATING, MAX_PROMPTS, Annotations, SessionLog
 from pi.coding.session.reading import SessionFile
+from pi.coding.session.tool_selection import declared_tools
 
 
 def store_index(
@@ -95,6 +96,7 @@ def store_index(
         totals=counts.totals,
         above=above.id,
         level=above.level,
+        tools=above.tools,
         displayed=above.displayed,
         customs=tuple(above.customs),
         prompts=_prompts(log, start, spans, known),
@@ -109,6 +111,7 @@ class _Above:
     def __init__(self, log: SessionLog, start: int, spans: Sequence[_Span], first: int) -> None:
         self.id = ""
         self.level: str | None = None
+        self.tools: tuple[str, ...] | None = None
         self.displayed = 0
         self.customs: list[tuple[str, int, int]] = []
         position = last = start
@@ -119,10 +122,11 @@ class _Above:
         if position >= start:
             if (facts := log.tree.facts_above(last)) is not None:
                 self.id, self.level, self.displayed = facts.above, facts.level, facts.displayed
-                self.customs = list(facts.customs)
+                self.tools, self.customs = facts.tools, list(facts.customs)
             return
         self.id = log.tree.outline(position).id
         self.level = thinking_level_at(log, position)
+        self.tools = declared_tools(log, position)
         self.displayed = count_displayed(log, position)
         new = []
         for custom in log.tree.upwards_in_memory(position):

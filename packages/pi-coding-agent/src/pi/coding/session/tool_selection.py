@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi.ai.messages import SystemMessage
+from pi.ai.messages import SystemMessage, Tool
 from pi.ai.transcript import final_tools
 from pi.coding.session.entries import Compaction, Custom, MessageEntry
 from pi.coding.session.log import SessionLog
@@ -23,9 +23,15 @@ def recorded_tools(log: SessionLog) -> tuple[str, ...] | None:
     """Return the tools of the branch; ``None`` if it declares none."""
     if (names := recorded_selection(log)) is not None:
         return names
+    return None if log.leaf is None else declared_tools(log, log.leaf)
+
+
+def declared_tools(log: SessionLog, last: int) -> tuple[str, ...] | None:
+    """Return the tools that the branch up to an entry declares; ``None`` if it declares none."""
     system: list[SystemMessage] = []
-    for position in log.tree.upwards(log.leaf):
-        kind = log.tree.outlines[position].type
+    position, outlines = last, log.tree.outlines
+    for position in log.tree.upwards_in_memory(last):
+        kind = outlines[position].type
         if kind == "message" and b'"system"' in log.line(position)[:_LOOKED_AT]:
             entry = log.at(position)
             if isinstance(entry, MessageEntry) and isinstance(entry.message, SystemMessage):
@@ -35,6 +41,11 @@ def recorded_tools(log: SessionLog) -> tuple[str, ...] | None:
             if isinstance(entry, Compaction) and isinstance(entry.system_message, SystemMessage):
                 system.append(entry.system_message)  # combines all before it
                 break
+    else:
+        facts = log.tree.facts_above(position)
+        if facts is not None and facts.tools is not None:
+            tools = (Tool(name=name, description="", parameters={}) for name in facts.tools)
+            system.append(SystemMessage(content="", tools_added=tuple(tools)))
     if not system:
         return None
     return tuple(tool.name for tool in final_tools(reversed(system)))
@@ -44,11 +55,9 @@ def recorded_selection(log: SessionLog) -> tuple[str, ...] | None:
     """Return the selection that was last stored on the branch; ``None`` if there is none."""
     if SELECTION not in log.custom_types():
         return None
-    for position in log.tree.upwards(log.leaf):
-        if log.tree.outlines[position].type != "custom":
-            continue
-        match log.at(position):
-            case Custom(custom_type=type, data={"names": list(names)}) if type == SELECTION:
+    for entry in log.customs(SELECTION):
+        match entry.data:
+            case {"names": list(names)}:
                 return tuple(name for name in names if isinstance(name, str))
     return None
 
