@@ -70,7 +70,8 @@ class SessionConversation:
         outlines = self.log.tree.outlines
         if self.log.leaf == self._leaf and len(outlines) == self._seen:
             return self._shown
-        new = self._new_places()
+        # At first, the entries before the context of a long session have not been read.
+        new = self._new_places() if self._seen or not self.log.tree.first else None
         if new is None or any(outlines[position].type in REPLACING for position in new):
             decoded: dict[int, SessionMessage] = {}
             self._shown = shown_messages(self.log, decoded=decoded)

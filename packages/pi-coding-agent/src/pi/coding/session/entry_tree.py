@@ -84,6 +84,11 @@ class EntryTree:
         return _Outlines(self) if links.first else links.outlines
 
     @property
+    def outlines_in_memory(self) -> Sequence[Outline]:
+        """Outlines of the entries from ``first`` on."""
+        return self._links.outlines
+
+    @property
     def first(self) -> int:
         """Position of the first entry in memory."""
         return self._links.first

@@ -200,9 +200,8 @@ def _spans(
 
 def _is_in_order(log: SessionLog, first: int) -> bool:
     """Whether the parents of all entries from ``first`` on come before them."""
-    tree = log.tree
-    for position in range(first, len(tree)):
-        parent_id = tree.outline(position).parent_id
-        if parent_id and tree.last_in_memory(parent_id) >= position:
-            return False
-    return True
+    last = log.tree.last_in_memory
+    return all(
+        last(outline.parent_id or "") < position
+        for position, outline in enumerate(log.tree.outlines_in_memory, first)
+    )

@@ -15,6 +15,7 @@ from msgspec import UNSET, field
 from pi.ai.messages import Json
 from pi.base.clock import IdFactory
 from pi.base.files import private_directory, stat_if_exists
+from pi.base.garbage import collection_paused
 from pi.base.json_lines import encode_line
 from pi.base.locks import HolderLock
 from pi.base.records import Record, replace
@@ -243,17 +244,18 @@ def _store_index(
     from pi.coding.session.indexing import store_index
 
     now = location.stamps.clock.now_ms() / 1000
-    return store_index(
-        log,
-        content,
-        stored,
-        restored,
-        path,
-        location.indexes,
-        now=now,
-        min_bytes=least,
-        shown=location.read_entries,
-    )
+    with collection_paused():
+        return store_index(
+            log,
+            content,
+            stored,
+            restored,
+            path,
+            location.indexes,
+            now=now,
+            min_bytes=least,
+            shown=location.read_entries,
+        )
 
 
 def _size(path: Path) -> int:
