@@ -14,7 +14,6 @@ from pi.ai.failures.details import (
     all_strings,
     codes,
     inner_error,
-    is_daily_quota,
     is_error_object,
     is_refusal,
     kind_of_code,
@@ -124,14 +123,6 @@ def test_strings_are_collected_up_to_a_maximum_depth() -> None:
         "y",
         "z",
     ]
-
-
-def test_a_daily_quota_is_recognised_by_its_id() -> None:
-    per_day = {"details": [{"violations": [{"quotaId": "RequestsPerDayPerProject-FreeTier"}]}]}
-    per_minute = {"details": [{"violations": [{"quotaId": "RequestsPerMinutePerProject"}]}]}
-
-    assert is_daily_quota(per_day)
-    assert not is_daily_quota(per_minute)
 
 
 @pytest.mark.parametrize(

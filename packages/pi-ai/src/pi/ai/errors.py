@@ -2,7 +2,7 @@
 
 ProviderError
 ├── AuthenticationFailed   the key is missing, wrong or expired
-├── QuotaExhausted         credits or plan are used up: waiting does not help
+├── QuotaExhausted         credits or plan are used up, for hours or for ever: no retry
 ├── RateLimited            try again after ``retry_after`` seconds
 ├── ContextOverflow        the conversation no longer fits the model
 ├── ProviderUnavailable    5xx, dropped connection, timeout: worth a retry
@@ -14,7 +14,31 @@ ProviderError
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from pi.base.errors import PiError
+from pi.base.records import UNSET, Record, UnsetType
+
+LimitScope: TypeAlias = Literal["account", "model", "key", "provider", "gateway-upstream"]
+
+MINUTE, DAY, MONTH, FIVE_HOURS, SEVEN_DAYS = "minute", "day", "month", "5 hours", "7 days"
+CONCURRENCY, CREDITS, BILLING_CYCLE = "concurrency", "credits", "billing cycle"
+CAPACITY = "capacity"
+
+
+class LimitHit(Record, rename=None):
+    """The limit that a request has hit."""
+
+    scope: LimitScope
+    """What is blocked."""
+    window: str = ""
+    """``minute``, ``5 hours``, ``7 days``, ``month``, ``credits`` …; empty if unknown."""
+    resets_at: int | UnsetType = UNSET
+    """Seconds since 1970, at most 8 days ahead; absent if unknown or never."""
+    confidence: Literal["stated", "derived", "capped", "guessed"] = "stated"
+    """Stated by the provider; derived from its rules; cut to 8 days; or a guess."""
+    paid_alternative: str | UnsetType = UNSET
+    """What the account could pay for instead of waiting, e.g. ``extra usage``."""
 
 
 class ProviderError(PiError):
@@ -30,6 +54,8 @@ class ProviderError(PiError):
         """The HTTP status, where there was one."""
         self.code = code
         """The provider's own error code, e.g. ``insufficient_quota``."""
+        self.limit: LimitHit | None = None
+        """The limit that was hit, if it was one."""
 
 
 class AuthenticationFailed(ProviderError):
@@ -37,7 +63,10 @@ class AuthenticationFailed(ProviderError):
 
 
 class QuotaExhausted(ProviderError):
-    """Credits or plan are used up: waiting does not help."""
+    """Credits or plan are used up: a retry after a short delay does not help.
+
+    ``limit`` says when the plan resets, if that is known.
+    """
 
 
 class RateLimited(ProviderError):

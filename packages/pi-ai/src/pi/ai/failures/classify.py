@@ -20,6 +20,8 @@ from pi.ai.errors import (
     RateLimited,
 )
 from pi.ai.failures import details
+from pi.ai.failures.limit_forms import LimitForm, matching_form
+from pi.ai.failures.limits import read_limit
 from pi.ai.failures.message_text import (
     described_error,
     message_of,
@@ -40,7 +42,7 @@ from pi.ai.http.errors import (
 )
 from pi.ai.http.response_parser import Headers
 from pi.ai.messages import Json
-from pi.base.clock import Clock
+from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 
 _PASSING = frozenset({408, 409, 425})
@@ -174,39 +176,53 @@ def _typed(
 ) -> ProviderError:
     """Return an error of the right class; ``hint`` is for classes without a hint of their own."""
     text = "\n".join(details.all_strings(error))
-    kind, code = _kind(error, text, status)
+    codes = details.codes(error)
+    form = matching_form(codes, text, status)
+    kind, code = _kind(form, codes, text, status)
     if kind is ProviderUnavailable and _matches(_BROKEN_CALL, text):
         return ProviderError(message, hint=_BROKEN_CALL_HINT, status=status, code=code)
     hint = _HINTS.get(kind, hint)
     if kind in (AuthenticationFailed, BadRequest):
         hint = _STATUS_HINTS.get(status or 0, hint)
-    if not issubclass(kind, RateLimited):
-        return kind(message, hint=hint, status=status, code=code)
-    # Many responses carry the state of the rate limits: it matters for a rate limit only.
-    hint_of = requested_delay if kind is ProviderUnavailable else retry_after
-    wait = hint_of(headers, error, now_ms)
-    return kind(message, hint=hint, status=status, code=code, retry_after=wait)
+    if issubclass(kind, RateLimited):
+        # Many responses carry the state of the rate limits: it matters for a rate limit only.
+        hint_of = requested_delay if kind is ProviderUnavailable else retry_after
+        wait = hint_of(headers, error, now_ms)
+        problem: ProviderError = kind(
+            message, hint=hint, status=status, code=code, retry_after=wait
+        )
+    else:
+        problem = kind(message, hint=hint, status=status, code=code)
+    # Errors inside a stream come without a clock.
+    moment_ms = SystemClock().now_ms() if now_ms is None else now_ms
+    problem.limit = read_limit(kind, form, error, status, headers, moment_ms)
+    return problem
 
 
-def _kind(error: Json, text: str, status: int | None) -> tuple[type[ProviderError], str]:
+def _kind(
+    form: LimitForm | None, names: tuple[str, ...], text: str, status: int | None
+) -> tuple[type[ProviderError], str]:
     """Return the class of the error, and its code."""
-    names = details.codes(error)
+    first_word = next((name for name in names if not name.isdigit()), "")
+    if form is not None and form.kind is not None:
+        named = (name for name in names if details.kind_of_code(name) is form.kind)
+        return form.kind, next(named, first_word)
     for name in names:
         kind = details.kind_of_code(name)
-        if kind is RateLimited and details.is_daily_quota(error):
-            kind = QuotaExhausted
         if kind is not None:
             return kind, name
-    code = next((name for name in names if not name.isdigit()), "")
+    return _kind_by_wording(names, text, status), first_word
+
+
+def _kind_by_wording(names: tuple[str, ...], text: str, status: int | None) -> type[ProviderError]:
+    """Without a clear code, the wording counts where the status is ambiguous."""
     if status in _OVERFLOW_STATUSES and is_overflow(text):
-        return ContextOverflow, code
+        return ContextOverflow
     if status in _QUOTA_STATUSES and _mentions_quota(text):
-        return QuotaExhausted, code
+        return QuotaExhausted
     if status in _BUSY_STATUSES and _matches(_BUSY, text):
-        return ProviderUnavailable, code
-    if status is not None:
-        return _kind_by_status(status), code
-    return _kind_of_unknown(names, text), code
+        return ProviderUnavailable
+    return _kind_of_unknown(names, text) if status is None else _kind_by_status(status)
 
 
 def _kind_by_status(status: int) -> type[ProviderError]:

@@ -63,14 +63,14 @@ _GENERIC_REFUSALS = r"invalid|unsupported|validation|badrequest|notfound|unimple
 """Parts of unspecific codes: they count only where there is no status."""
 
 
-def _plain(code: str) -> str:
+def plain_code(code: str) -> str:
     """Return a code without its spelling: ``com.x#ThrottlingException:http://…`` → its bare
     letters."""
     name = code.rpartition("#")[2].partition(":")[0]
     return "".join(filter(str.isalnum, name.lower()))
 
 
-_KINDS = {_plain(code): kind for kind, codes in _CODES.items() for code in codes.split()}
+_KINDS = {plain_code(code): kind for kind, codes in _CODES.items() for code in codes.split()}
 
 
 def inner_error(error: Json) -> Json:
@@ -89,19 +89,21 @@ def codes(error: Json) -> tuple[str, ...]:
     """Return the provider's codes for the error, the most specific first."""
     fields = [error.get(name) for name in _CODE_FIELDS]
     details = error.get("details")
-    if isinstance(details, list):  # Google: ErrorInfo is more specific than the status
+    if isinstance(details, dict):  # Anthropic: the reason of a rate limit
+        fields.insert(0, details.get("error_code"))
+    elif isinstance(details, list):  # Google: ErrorInfo is more specific than the status
         fields[:0] = [detail.get("reason") for detail in details if isinstance(detail, dict)]
     return tuple(str(field) for field in fields if _is_code(field))
 
 
 def kind_of_code(code: str) -> type[ProviderError] | None:
     """Return the meaning of a code that is clear whatever the status is."""
-    return _KINDS.get(_plain(code))
+    return _KINDS.get(plain_code(code))
 
 
 def is_refusal(code: str) -> bool:
     """Whether a code blames the request, in general terms."""
-    return re.search(_GENERIC_REFUSALS, _plain(code)) is not None
+    return re.search(_GENERIC_REFUSALS, plain_code(code)) is not None
 
 
 def status_in(error: Json) -> int | None:
@@ -128,11 +130,6 @@ def all_strings(value: object, depth: int = MAX_DEPTH) -> Iterator[str]:
     elif depth and isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from all_strings(inner, depth - 1)
-
-
-def is_daily_quota(error: Json) -> bool:
-    """Whether Google names a quota per day: its ``retryDelay`` of seconds is useless then."""
-    return any("PerDay" in text for text in all_strings(error.get("details")))
 
 
 def is_error_object(value: Json) -> bool:

@@ -22,7 +22,8 @@ _AMOUNT = (
 _DURATION = rf"{_AMOUNT}(?:[\s,]*(?:and\s+)?{_AMOUNT})*"
 
 _DELAY_IN_TEXT = (
-    rf"(?:again in|retry in|retry after|resets? in|available in|back in|wait(?: for)?)\s+"
+    r"(?:again in|again after|retry in|retry after|resets? in|available in|back in|wait(?: for)?)"
+    r"\s+"
     rf"(?:about\s+)?(?P<wait>{_DURATION}|\d+(?:\.\d+)?(?!\s*[a-z]|\.?\d))"
 )
 
@@ -32,6 +33,13 @@ _STAMP_IN_TEXT = (
     rf"(?:resets?|again|retry|available)(?: again)? (?:at|after|on)\s+(?P<stamp>{_STAMP})"
     rf"|将在\s*(?P<chinese>{_STAMP})\s*重置"
 )
+
+_DATE_IN_TEXT = (
+    r"(?:resets?|regain access|again|available) on\s+"
+    r"(?P<date>\d{4}-\d\d-\d\d|[a-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})"
+    r"(?:,?(?: at)? (?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\s?(?P<half>[ap]m)?)?"
+)
+"""A date in words, at midnight if it has no time; without a zone it is read as UTC."""
 
 _ZAI = r"\[13\d\d\]|将在"
 
@@ -57,6 +65,7 @@ _DELAY_FIELDS = (
     ("resets_at", 1.0),
     ("reset_at", 1.0),
     ("resetsAt", 1.0),
+    ("quota_reset_date", 1.0),
 )
 
 
@@ -75,8 +84,20 @@ def requested_delay(headers: Headers, error: Json | str, now_ms: int | None) -> 
     if delay is None and isinstance(error, dict):
         delay = _first(_in_object(error, now_ms, MAX_DEPTH))
     if delay is None:
-        delay = _first(_in_text(text, now_ms) for text in all_strings(error))
+        zone = _zone_of(error)
+        delay = _first(_in_text(text, now_ms, zone) for text in all_strings(error))
     return delay
+
+
+def _zone_of(error: Json | str) -> timezone:
+    """Return the zone of timestamps without one: that of z.ai's codes is Beijing."""
+    code = str(error.get("code", "")) if isinstance(error, dict) else ""
+    return _BEIJING if re.fullmatch(r"13\d\d", code) else UTC
+
+
+def absolute_seconds(value: str, now_ms: int | None) -> float | None:
+    """Return the seconds until a timestamp, in any form of a header."""
+    return _wait(value, now_ms)
 
 
 def _first(waits: Iterable[float | None]) -> float | None:
@@ -123,15 +144,32 @@ def _children(error: Json) -> Iterator[object]:
             yield value
 
 
-def _in_text(text: str, now_ms: int | None) -> float | None:
+def _in_text(text: str, now_ms: int | None, zone: timezone) -> float | None:
     if match := re.search(_DELAY_IN_TEXT, text, re.IGNORECASE):
         return _wait(match["wait"], now_ms)
     if match := re.search(_STAMP_IN_TEXT, text, re.IGNORECASE):
         # z.ai's timestamps are in Beijing time without a zone; read as UTC they are eight hours
         # late.
-        zone = _BEIJING if re.search(_ZAI, text) else UTC
+        zone = _BEIJING if re.search(_ZAI, text) else zone
         return _until(match["stamp"] or match["chinese"], now_ms, zone)
+    if match := re.search(_DATE_IN_TEXT, text, re.IGNORECASE):
+        return _until_date(match, now_ms)
     return None
+
+
+def _until_date(match: re.Match[str], now_ms: int | None) -> float | None:
+    """Return the seconds until ``2026-05-01 at 00:00`` or ``April 20, 2026 at 2:00 AM``."""
+    from email.utils import parsedate_tz  # lazy, as below
+
+    hour, minute = int(match["hour"] or 0), int(match["minute"] or 0)
+    if half := match["half"]:
+        hour = hour % 12 + (12 if half.lower() == "pm" else 0)
+    date = match["date"]
+    if not date[0].isdigit():
+        day, year = re.findall(r"\d+", date)
+        parts = parsedate_tz(f"{day} {date[:3]} {year} 00:00:00")
+        date = "" if parts is None else f"{parts[0]:04}-{parts[1]:02}-{parts[2]:02}"
+    return _until(f"{date}T{hour:02}:{minute:02}", now_ms, UTC)
 
 
 def _scaled(value: object, scale: float, now_ms: int | None) -> float | None:
