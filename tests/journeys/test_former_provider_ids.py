@@ -39,7 +39,8 @@ def test_both_names_mean_the_provider_in_every_file(
         assert journey.pi("-p", "hi", "--provider", name, "--model", "mine").code == 0
         assert journey.pi("-p", "hi", "--models", f"{name}/mi*").code == 0
     assert {request["model"] for request in journey.model.requests} == {"mine"}
-    assert {headers["api-key"] for headers in journey.model.headers} == {"sk-azure"}
+    keys = {headers["authorization"] for headers in journey.model.headers}
+    assert keys == {"Bearer sk-azure"}
     assert providers_of(journey) == {"azure"}
     stored = json.loads((journey.home.agent_dir / "auth.json").read_text())
     assert list(stored) == [in_auth]
