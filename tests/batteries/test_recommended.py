@@ -219,8 +219,8 @@ def newcomer(tmp_path: Path) -> SessionFixture:
 @pytest.mark.parametrize(
     ("keys", "batteries", "approvals", "theme"),
     [
-        (("enter",), "recommended", "auto-edit", None),
-        (("right", "down", "right", "down", "right", "enter"), "none", "ask", "dark"),
+        (("enter",), "recommended", "auto-edit", "system"),
+        (("right", "right", "down", "right", "down", "right", "enter"), "none", "ask", "dark"),
         (("left", "tab", "left", "enter"), "recommended", None, "paper"),
         (("right", "down", "right", "escape"), "none", None, None),
     ],

@@ -69,7 +69,8 @@ def read_by_the_program() -> dict[str, Any]:
     status = Declared()
     declare(status)
     batteries = {name: default for name, _, default, _ in BATTERIES}
-    return defaults | batteries | status.defaults | {SETTING: None, f"{SETTING}.enabled": True}
+    others = {SETTING: None, f"{SETTING}.enabled": True, "deviceId": None}
+    return defaults | batteries | status.defaults | others
 
 
 def _leaves(record: Record, below: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _SEQUENCE = re.compile(
 )
 _OWN_FINALS = set("ABCDGHJKLmhlnctu") | {"$p", " q"}
 _OWN_STRINGS = re.compile(
-    r"0;.*|8;[\w=:.-]*;(?:(?:https?|mailto):[!-~]*)?|9;.*|99;.*|11;\?|133;A;redraw=0|52;c;[A-Za-z0-9+/=]*|G[a-z]=.*"
+    r"0;.*|8;[\w=:.-]*;(?:(?:https?|mailto):[!-~]*)?|9;.*|99;.*|4;[\d;?]*|1[01];\?|7501;[\w;?=:.-]*|133;A;redraw=0|52;c;[A-Za-z0-9+/=]*|G[a-z]=.*"
 )
 _OWN_ESCAPES = {"\x1b7", "\x1b8"}
 

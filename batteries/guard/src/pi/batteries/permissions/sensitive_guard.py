@@ -270,8 +270,10 @@ def _listed(paths: Iterable[str]) -> str:
 
 
 def _exists(path: str) -> bool:
-    # A member of an archive stands behind a colon.
-    return not path.startswith("/") or Path(path).exists() or Path(path.rpartition(":")[0]).exists()
+    archive, colon, _ = path.rpartition(":")  # a member of an archive stands behind a colon
+    return (
+        not path.startswith("/") or Path(path).exists() or (bool(colon) and Path(archive).exists())
+    )
 
 
 def _texts(value: Any) -> Iterator[str]:

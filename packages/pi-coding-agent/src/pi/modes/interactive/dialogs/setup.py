@@ -169,7 +169,7 @@ async def set_up(ui: Ui, *, is_new: bool) -> None:
     """
     before = ui.port.settings.values.theme
     theme, approvals, batteries = choices = (
-        theme_choice(ui, before),
+        theme_choice(ui, before, is_new=is_new),
         approval_choice(ui, is_new=is_new),
         battery_choice(ui, is_new=is_new),
     )
@@ -242,12 +242,12 @@ async def _save(ui: Ui, changes: dict[str, Any]) -> None:
 # The choices --------------------------------------------------------------------------------------
 
 
-def theme_choice(ui: Ui, current: str | None) -> SetupChoice:
-    """Return the choice of the theme; the terminal decides if none is set."""
+def theme_choice(ui: Ui, current: str | None, *, is_new: bool) -> SetupChoice:
+    """Return the choice of the theme; a home with settings and no theme keeps it that way."""
     names = theme_names(ui)
     follows = SetupValue(value=None, label=f"as the terminal: {ui.themes.current}")
     values = [follows, *(SetupValue(value=name, label=one_line(name)) for name in names)]
-    initial = SYSTEM_THEME if current is None and SYSTEM_THEME in names else current
+    initial = SYSTEM_THEME if is_new and current is None and SYSTEM_THEME in names else current
     return SetupChoice("Theme", values, initial)
 
 
