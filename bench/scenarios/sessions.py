@@ -42,7 +42,52 @@ def linear(name: str, doing: str, worker: str) -> Scenario:
     )
 
 
+def resuming(name: str, about: str, kind: str, count: int, *, cpu: int, mb: int) -> Scenario:
+    """``pi -p`` in a stored session; the floor is a new one."""
+    return Scenario(
+        name=name,
+        about=f"{about}; the floor is a new session",
+        measured=Command(words=(*program("resuming"), kind, str(count), "{port}")),
+        floor=Command(words=(*program("resuming"), "new", "0", "{port}")),
+        metrics=(
+            figure(0, "cpu", "ms", Target(at_most=cpu)),
+            figure(1, "memory", "MB", Target(at_most=mb)),
+        ),
+    )
+
+
+def turns(name: str, about: str, *arguments: str, cpu: int) -> Scenario:
+    """A turn late in a run; the floor is an early one of a short run without batteries."""
+    early = ("200", "{port}", "--batteries", "none")
+    return Scenario(
+        name=name,
+        about=f"CPU of a turn with a tool call after {TURNS:,} of them{about}; the floor has 200",
+        measured=Command(words=(*python("modes.tool_turns", TURNS), "{port}", *arguments)),
+        floor=Command(words=(*python("modes.tool_turns"), *early)),
+        metrics=(
+            figure(1, "cpu", "ms", Target(at_most=cpu)),
+            figure(2, "memory", "MB"),
+        ),
+    )
+
+
+TURNS = 1_500
+
 SCENARIOS = (
+    resuming(
+        "resume-50k", "resume 50,000 messages, compacted", "compacted", 50_000, cpu=160, mb=45
+    ),
+    resuming(
+        "resume-1m", "resume 1,000,000 messages (1 GB)", "compacted", 1_000_000, cpu=200, mb=45
+    ),
+    resuming(
+        "resume-first", "the same 1 GB without an index", "first", 1_000_000, cpu=3_000, mb=2_000
+    ),
+    resuming(
+        "resume-all", "resume 50,000 messages, all in context", "all", 50_000, cpu=800, mb=180
+    ),
+    turns("turns", "", "--batteries", "none", cpu=7),
+    turns("turns-recommended", ", recommended batteries", "--batteries", "recommended", cpu=12),
     opening("session-open-5k", SMALL),
     opening("session-open50k", LARGE),
     linear("session-linear", "open a session", "opening"),

@@ -62,8 +62,10 @@ class EntryTree:
         self._links = _Links(first, list(outlines), places, parents)
         self._lock = threading.Lock()
         self._children: dict[int, list[int]] | None = None
-        if earlier is None:
-            _cut_cycles(parents)  # with earlier entries, no parent comes later
+        self.is_in_order = True
+        """Whether the parents of all entries of the file come before them."""
+        if earlier is None:  # with earlier entries that is so: else the file is read in full
+            self.is_in_order = _cut_cycles(parents)
 
     def __len__(self) -> int:
         links = self._links
@@ -82,11 +84,6 @@ class EntryTree:
         """Outlines of all entries by position."""
         links = self._links
         return _Outlines(self) if links.first else links.outlines
-
-    @property
-    def outlines_in_memory(self) -> Sequence[Outline]:
-        """Outlines of the entries from ``first`` on."""
-        return self._links.outlines
 
     @property
     def first(self) -> int:
@@ -259,8 +256,10 @@ def _optional(position: int | None) -> int:
     return _NONE if position is None else position
 
 
-def _cut_cycles(parents: array[int]) -> None:
+def _cut_cycles(parents: array[int]) -> bool:
     """Make one entry of every cycle a root. Nearly linear: visited walks are remembered.
+
+    Returns whether there are no parents that come later.
 
     A cycle always contains an entry whose parent is itself or comes later in the file.
     """
@@ -281,3 +280,4 @@ def _cut_cycles(parents: array[int]) -> None:
     for position, parent in zip(suspects, suspect_parents, strict=True):
         if root(parent) != position:
             parents[position] = parent
+    return not suspects

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from operator import is_
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +58,7 @@ def store_index(
     spans = _spans(content.lines, stored, restored, begin)
     if spans is None or spans[start - first].offset - begin < min_bytes:
         return False
-    if not _is_in_order(log, first):
+    if not log.tree.is_in_order:
         return False
 
     end = spans[start - first].offset
@@ -189,6 +191,10 @@ def _spans(
     lines: Sequence[bytes], stored: Sequence[bytes], restored: Sequence[bytes], begin: int
 ) -> list[_Span] | None:
     """Return where each entry is in the file; ``None`` if a line has two entries."""
+    skipped = len(stored) - len(lines)
+    if skipped in (0, 1) and all(map(is_, lines, restored[skipped:])):  # at most the header
+        offsets = accumulate(map(len, stored), initial=begin)
+        return list(map(_Span, offsets, map(len, stored)))[skipped:]
     spans: list[_Span] = []
     offset = begin
     for stored_line, line in zip(stored, restored, strict=True):
@@ -196,12 +202,3 @@ def _spans(
             spans.append(_Span(offset, len(stored_line)))
         offset += len(stored_line)
     return spans if len(spans) == len(lines) else None
-
-
-def _is_in_order(log: SessionLog, first: int) -> bool:
-    """Whether the parents of all entries from ``first`` on come before them."""
-    last = log.tree.last_in_memory
-    return all(
-        last(outline.parent_id or "") < position
-        for position, outline in enumerate(log.tree.outlines_in_memory, first)
-    )

@@ -193,9 +193,10 @@ def open_session(
             )
             return _begin(header, (), location.stamps, writer)
         lines = _restored(stored, location.blobs, location.report)
-        content = parse_session(lines, path, location.stamps.entry_id)
-        writer.follow(content.migrated)
-        log = SessionLog(content, location.stamps, writer)
+        with collection_paused():
+            content = parse_session(lines, path, location.stamps.entry_id)
+            writer.follow(content.migrated)
+            log = SessionLog(content, location.stamps, writer)
         if content.migrated is None and _store_index(log, content, stored, lines, path, location):
             return _open_tail(path, location, writer) or log
         return log
