@@ -25,7 +25,10 @@ class Answer:
     calls: tuple[tuple[str, Json | str], ...] = ()
     """Tools, with their arguments; a string is sent as it is, also if it is not JSON."""
     status: int = 200
-    error: str = ""
+    error: str | Json = ""
+    """The message, or the whole body."""
+    headers: Json = field(default_factory=dict)
+    """Further headers of an error."""
     released: threading.Event | None = None
     """The server sends the first half of the text, then waits for this."""
     is_cut: bool = False
@@ -43,9 +46,10 @@ def calls(tool: str, /, text: str = "", **arguments: Any) -> Answer:
     return Answer(text=text, calls=((tool, arguments),))
 
 
-def fails(status: int, error: str) -> Answer:
-    """Return an HTTP error."""
-    return Answer(status=status, error=error)
+def fails(status: int, error: str | Json, **headers: str) -> Answer:
+    """Return an HTTP error; header names with ``_`` for ``-``."""
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status=status, error=error, headers=fields)
 
 
 class ModelServer:
@@ -206,7 +210,9 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.model.take(body, headers)
         with self.model.answering(), suppress(ConnectionError):  # pi may have cancelled it
             if answer.status != 200:
-                self._send_json(answer.status, {"error": {"message": answer.error}})
+                error = answer.error
+                value = {"error": {"message": error}} if isinstance(error, str) else error
+                self._send_json(answer.status, value, answer.headers)
             else:
                 self._stream(answer)
 
@@ -225,11 +231,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")
 
-    def _send_json(self, status: int, value: Json) -> None:
+    def _send_json(self, status: int, value: Json, headers: Json | None = None) -> None:
         data = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
+        for name, text in (headers or {}).items():
+            self.send_header(name, text)
         self.end_headers()
         self.wfile.write(data)
 

@@ -228,7 +228,7 @@ class ResponseReader:
         if self._cuts > MAX_CUTS:
             reason = f"The answer was cut {self._cuts} times in a row: {cut.reason}"
             return ModelResponse(
-                replace(message, stop_reason="error", error_message=reason),
+                replace(message, stop_reason="error", error_message=reason, failure=UNSET),
                 next=Next(action="stop", reason=reason),
             )
         if cut.keep and (content := _replayable(message)):

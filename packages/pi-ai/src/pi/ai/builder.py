@@ -29,9 +29,19 @@ from pi.ai.events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from pi.ai.messages import AssistantMessage, Json, StopReason, Text, Thinking, ToolCall, Usage
+from pi.ai.messages import (
+    AssistantMessage,
+    Json,
+    RequestFailure,
+    StopReason,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from pi.ai.models.model import Model
 from pi.ai.models.prices import priced
+from pi.base.records import replace
 
 ABORTED = "Request was aborted"
 """The error of a message that the caller has cancelled."""
@@ -310,7 +320,10 @@ class MessageBuilder:
         if isinstance(error, AnswerTooLarge):
             for block in self._blocks:
                 block.parts = [block.text[:KEPT_OF_TOO_LARGE]]
-        self._end_with("error", error.message)
+        from pi.ai.failures.sentence import describe_failure  # lazy: for failures only
+
+        failure = describe_failure(error, self.timestamp)
+        self._end_with("error", error.message, failure)
 
     def abort(self) -> None:
         """Finish the message as aborted."""
@@ -407,9 +420,14 @@ class MessageBuilder:
                 block.open = False
                 self._events.append(block.end())
 
-    def _end_with(self, reason: Literal["error", "aborted"], error: str) -> None:
+    def _end_with(
+        self,
+        reason: Literal["error", "aborted"],
+        error: str,
+        failure: RequestFailure | UnsetType = UNSET,
+    ) -> None:
         if self.final is not None:
             return
         self._end_all()
-        self.final = self.message(reason, error)
+        self.final = replace(self.message(reason, error), failure=failure)
         self._events.append(Failed(reason=reason, error=self.final))

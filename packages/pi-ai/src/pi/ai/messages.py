@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from msgspec import UNSET, UnsetType, field
 
+from pi.ai.errors import LimitHit
 from pi.base.records import Record
 
 Json: TypeAlias = dict[str, Any]
@@ -132,6 +133,32 @@ class Interruption(Record):
     reason: str
 
 
+FailureKind: TypeAlias = Literal[
+    "rate_limit",
+    "quota",
+    "billing",
+    "overload",
+    "outage",
+    "context",
+    "authentication",
+    "refusal",
+    "answer",
+    "request",
+    "other",
+]
+
+
+class RequestFailure(Record):
+    """Why a request failed, for users and programs."""
+
+    kind: FailureKind
+    text: str
+    """One sentence without JSON, with the end of a limit in local time."""
+    next: str = ""
+    """What to do; empty if nothing is known."""
+    limit: LimitHit | UnsetType = UNSET
+
+
 class AssistantMessage(Record, tag_field="role", tag="assistant"):
     """A model's response, finished or not."""
 
@@ -150,6 +177,9 @@ class AssistantMessage(Record, tag_field="role", tag="assistant"):
     stop_reason: StopReason = "stop"
     deferred: Json | UnsetType = UNSET
     error_message: str | UnsetType = UNSET
+    """The status and the body of a refusal, as the original pi writes it; see ``failure``."""
+    failure: RequestFailure | UnsetType = UNSET
+    """Set with ``error_message`` if the provider failed; never sent to a model."""
     raw_stop_reason: str | UnsetType = UNSET
     end_turn: bool | UnsetType = UNSET
     interrupt: Interruption | UnsetType = UNSET

@@ -9,9 +9,9 @@ import msgspec
 
 from pi.agent.events import TurnEnd
 from pi.agent.policy import Next
-from pi.ai.messages import AssistantMessage, Image
+from pi.ai.messages import AssistantMessage, Image, RequestFailure
 from pi.base.json_lines import encode_line
-from pi.base.records import Record
+from pi.base.records import UNSET, Record
 from pi.base.terminal_text import sanitise
 from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.ui import ExtensionUI
@@ -21,6 +21,11 @@ from pi.modes.stdio import Output
 if TYPE_CHECKING:
     from pi.coding.port.session import SessionPort
     from pi.modes.answer_schema import AnswerSchema
+
+
+LIMIT_REACHED = 4
+"""The exit code of a run that a limit ended."""
+LIMITS = ("rate_limit", "quota", "billing")
 
 
 # Result of a run ----------------------------------------------------------------------------------
@@ -49,6 +54,22 @@ class RunResult:
             return None
         return answer.error_message or f"Request {answer.stop_reason}"
 
+    def explained(self, reason: str | None) -> str:
+        """The error of the last answer in one sentence, and what to do in another line.
+
+        ``reason`` of a policy that ended the run replaces the latter: it knows what was tried.
+        """
+        text = self.failure or ""
+        match self.answer:
+            case AssistantMessage(failure=RequestFailure(text=text, next=hint)):
+                pass
+            case _:
+                from pi.ai.failures.sentence import describe_message  # deferred: rare
+
+                text, hint = describe_message(text)
+        hint = reason or hint
+        return f"{text}\n{hint}" if hint and hint != text else text
+
     def stopped(self, decision: Next | None) -> str | None:
         """Why a policy ended the run before its final answer; ``None`` if none did.
 
@@ -60,10 +81,17 @@ class RunResult:
         return decision.reason if unfinished or decision.exit_code else None
 
     def exit_code(self, decision: Next | None) -> int:
-        """0 if the last answer did not fail; a policy that stopped the run can set another code."""
+        """0 if the last answer did not fail, 4 for a limit.
+
+        A policy that stopped the run can set another code.
+        """
         if decision is not None and decision.exit_code is not None:
             return decision.exit_code
-        return 0 if self.failure is None else 1
+        if self.failure is None:
+            return 0
+        failure = UNSET if self.answer is None else self.answer.failure
+        is_limit = isinstance(failure, RequestFailure) and failure.kind in LIMITS
+        return LIMIT_REACHED if is_limit else 1
 
 
 # Events as lines of JSON --------------------------------------------------------------------------
@@ -212,12 +240,8 @@ async def run_print(
         end()
     if (code := port.extensions.exit_code) is not None:
         return code
-    if (failure := result.failure) is not None:
-        from pi.ai.failures.classify import hint_for  # deferred: most runs do not fail
-
-        # A policy that ended the run knows what was tried; the hint is for the failure alone.
-        hint = result.stopped(decision) or hint_for(failure)
-        report(f"{failure}\n{hint}" if hint and hint != failure else failure)
+    if result.failure is not None:
+        report(result.explained(result.stopped(decision)))
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
     elif schema is not None:

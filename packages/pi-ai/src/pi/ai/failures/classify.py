@@ -70,7 +70,7 @@ _BUSY = (
 )
 """A gateway's own words for a passing failure, which some send with a status of the request."""
 _NO_KEY = r"unauthori[sz]ed|invalid api key|api key not valid"
-WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
+_WITH_JSON = r"(?<!\S)(\d{3}):? +(\{.*\})\s*\Z"
 """A message that ends with a status and the JSON of a refusal."""
 _WITH_TEXT = r"(\d{3}): (.*)"
 
@@ -157,7 +157,7 @@ def hint_for(message: str) -> str:
 
     Sessions and events have only the message, in the form of the original pi, and not the error.
     """
-    match = re.search(WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
+    match = re.search(_WITH_JSON, message, re.DOTALL) or re.match(_WITH_TEXT, message, re.DOTALL)
     if match is None:
         return ""
     document = parse_document(match[2].encode("utf-8", "replace"))

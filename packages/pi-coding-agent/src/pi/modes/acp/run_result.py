@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pi.agent.policy import Boundary, Next, Policy
 from pi.ai.errors import AnswerRefused, ProviderError, RateLimited
-from pi.ai.messages import Json
+from pi.ai.messages import AssistantMessage, Json, RequestFailure
 from pi.modes.acp.connection import INTERNAL_ERROR, RequestFailed
 
 if TYPE_CHECKING:
-    from pi.ai.messages import AssistantMessage
     from pi.coding.session.statistics import TokenTotals
 
 
@@ -41,13 +42,24 @@ def stop_reason(
         return "max_tokens"
     if isinstance(error, AnswerRefused):
         return "refusal"
-    message = answer.error_message or "The request failed."
+    message, hint = explain(answer, error)
     data: Json = {"details": message}
+    if isinstance(answer.failure, RequestFailure):
+        data["failure"] = msgspec.to_builtins(answer.failure)
     if isinstance(error, RateLimited):
         # Evaluation harnesses repeat such a rollout instead of counting a failure of the model.
         data["kind"] = "model_transport"
-    hint = "" if error is None else error.hint
     raise RequestFailed(INTERNAL_ERROR, message, hint=hint, data=data)
+
+
+def explain(answer: AssistantMessage, error: ProviderError | None) -> tuple[str, str]:
+    """Return why an answer failed in one sentence, and what to do."""
+    if isinstance(failure := answer.failure, RequestFailure):
+        return failure.text, failure.next
+    from pi.ai.failures.sentence import describe_message  # deferred: most answers do not fail
+
+    text, hint = describe_message(answer.error_message or "The request failed.")
+    return text, hint if error is None else error.hint or hint
 
 
 def total_usage(tokens: TokenTotals) -> Json:

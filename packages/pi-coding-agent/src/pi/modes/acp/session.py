@@ -316,9 +316,12 @@ class AcpSession:
         return self.update({"sessionUpdate": "session_info_update", "title": title})
 
     def _on_retry(self, event: AutoRetryStart) -> None:
+        from pi.ai.failures.sentence import describe_message  # deferred: few answers fail
+
         count = f"{event.attempt} of {event.max_attempts}"
         wait = f"{event.delay_ms / 1000:g} s"
-        self._notify(f"{event.error_message} Retry {count} in {wait}.", "warning")
+        text, _ = describe_message(event.error_message)
+        self._notify(f"{text} Retry {count} in {wait}.", "warning")
 
     def _on_failure(self, event: ExtensionFailed) -> None:
         self._notify(event.explain(), "error")
@@ -402,7 +405,9 @@ class AcpSession:
             if not isinstance(event.result, UnsetType):
                 update["summary"] = [updates.text_block(event.result.summary)]
             if not isinstance(event.error_message, UnsetType):
-                update["error"] = event.error_message
+                from pi.ai.failures.sentence import describe_message  # deferred: rare
+
+                update["error"] = describe_message(event.error_message)[0]
         return self.update(update)
 
     def _has_command(self, name: str) -> bool:

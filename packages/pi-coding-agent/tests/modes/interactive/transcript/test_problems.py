@@ -37,7 +37,7 @@ from pi.modes.interactive.transcript.provider_errors import describe_provider_er
             "Check what the key may do; a firewall or a blocked region answers 403 too.",
         ),
         ("418: a web page titled 'Teapot'", "418: a web page titled 'Teapot'"),
-        ("404: {}", "404: {}\nCheck the model's name and the provider's base URL."),
+        ("404: {}", "Not found (HTTP 404)\nCheck the model's name and the provider's base URL."),
         (
             'The summary failed: 429: {"message":"You exceeded your current quota"}',
             "The summary failed: You exceeded your current quota (HTTP 429)\n"
@@ -54,13 +54,26 @@ def test_a_provider_error_is_shown_without_its_json_and_with_advice(
 @pytest.mark.parametrize(
     "error",
     [
-        "Stream ended without finish_reason",
-        "500: <html>Bad gateway</html>",
         '500: {"message": torn',
         '500: {"code": 7}',
         '500: {"message": ""}',
         '500: {"error": {"message": 7}}',
         pytest.param("500: " + '{"error":' * 9_000 + "1" + "}" * 9_000, id="far too deep"),
+    ],
+)
+def test_json_without_a_message_is_named_by_its_status(error: str) -> None:
+    assert describe_provider_error(error) == "Server error (HTTP 500)"
+
+
+def test_the_beginning_of_a_long_message_is_shown() -> None:
+    assert describe_provider_error('500: {"message":"It is…') == "It is… (HTTP 500)"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Stream ended without finish_reason",
+        "500: <html>Bad gateway</html>",
         'item 42429: {"message": "no status"}',
     ],
 )

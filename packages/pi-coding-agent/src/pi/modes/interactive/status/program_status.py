@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from pi.agent.events import AgentSettled, AgentStart, MessageEnd
-from pi.ai.messages import AssistantMessage
+from pi.ai.messages import AssistantMessage, RequestFailure
 from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.tui.desktop import ASK_PROGRAM_STATUS, ProgramState, program_status
 
@@ -54,7 +54,7 @@ class ProgramStatus:
                 self._state, self._error = "working", ""
             case MessageEnd(message=AssistantMessage() as answer):
                 failed = answer.stop_reason == "error"
-                self._error = str(answer.error_message or "error") if failed else ""
+                self._error = _explain(answer) if failed else ""
                 return
             case AgentSettled(aborted=aborted):
                 self._state = "idle" if aborted else "error" if self._error else "done"
@@ -93,3 +93,11 @@ class ProgramStatus:
         if report != self._reported:
             self._reported = report
             self._write(report)
+
+
+def _explain(answer: AssistantMessage) -> str:
+    match answer.failure:
+        case RequestFailure(text=text):
+            return text
+        case _:
+            return str(answer.error_message or "error")

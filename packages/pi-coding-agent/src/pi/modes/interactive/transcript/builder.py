@@ -71,6 +71,7 @@ from pi.modes.interactive.transcript.notices import (
     WarmingBlock,
     tokens,
 )
+from pi.modes.interactive.transcript.provider_errors import describe_failed_answer
 from pi.modes.interactive.transcript.tool_call_state import ToolCallState
 from pi.modes.interactive.transcript.tools import ReadGroupBlock, ToolBlock
 from pi.tui.component import Component
@@ -456,7 +457,7 @@ def _ending(message: AssistantMessage) -> tuple[str, str] | None:
         case "error" | "aborted" if reason in _BY_THE_USER and (reason or is_aborted):
             return "warning", _INTERRUPTED
         case "error":
-            return "error", reason or "The model gave no answer."
+            return "error", describe_failed_answer(message) or "The model gave no answer."
         case "aborted":  # a policy has stopped the run
             return "warning", reason
         case "stop" if not any(map(_has_content, message.content)):

@@ -38,7 +38,7 @@ from pi.coding.session.entries import (
     UsageEntry,
 )
 from pi.modes.interactive.dialogs.panel import summarise_message
-from pi.modes.interactive.transcript.provider_errors import describe_provider_error
+from pi.modes.interactive.transcript.provider_errors import describe_failed_answer
 
 Kind: TypeAlias = Literal["user", "assistant", "tool", "tools only", "other", "bookkeeping"]
 """``tools only`` is an answer without text; ``bookkeeping`` is not part of the conversation."""
@@ -124,8 +124,7 @@ def _describe_answer(message: AssistantMessage) -> Description:
     elif message.tool_calls:
         described = _description("assistant" if failed else "tools only", "assistant", calls)
     else:
-        error = message.error_message if isinstance(message.error_message, str) else ""
-        reason = describe_provider_error(error)
+        reason = describe_failed_answer(message)
         described = _description("assistant", "assistant", f"({message.stop_reason}) {reason}")
     return replace(described, failed=failed)
 
