@@ -42,7 +42,7 @@ async def test_a_failure_is_reported_beside_the_output(tmp_path: Path) -> None:
 async def test_a_failure_is_reported_with_a_hint(tmp_path: Path) -> None:
     refused = BadRequest('404: {"message":"no such model"}', status=404)
 
-    reported = f"{refused.message}\nCheck the model's name and the provider's base URL."
+    reported = "no such model (HTTP 404)\nCheck the model's name and the provider's base URL."
     assert await printed(SessionFixture(tmp_path, refused), "a") == (1, "", [reported])
 
 
