@@ -76,6 +76,31 @@ def test_git_runs_unasked_with_a_harmless_configuration(places: BaseFolders) -> 
     assert action("git add -A && git commit -m x", places) == "allow"
 
 
+LAZY = '[extensions]\npartialClone = o\n[remote "o"]\npromisor = true\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "uploadpack = ./x",
+        "[core] sshCommand = ./x",
+        "url = ext::sh -c x",
+        '[protocol "ext"]\nallow = always',
+        "[credential]\nhelper = ./x",
+    ],
+)
+def test_a_partial_clone_that_fetches_by_a_program_asks(text: str, places: BaseFolders) -> None:
+    """Git fetches the missing objects of a partial clone, also for ``git show``."""
+    config = Path(places.cwd, ".git/config")
+    before = config.read_text() + LAZY
+    config.write_text(before)
+    assert action("git show HEAD", places) == "allow"
+    config.write_text(f"{before}{text}\n")
+
+    assert action("git show HEAD", places) == "ask"
+    assert action("git log -p", places, "ask") == "ask"
+
+
 @pytest.mark.parametrize("hook", ["pre-commit", "post-checkout", "post-index-change"])
 def test_a_command_of_git_that_would_run_a_hook_asks(hook: str, places: BaseFolders) -> None:
     hooks = Path(places.cwd, ".git/hooks")

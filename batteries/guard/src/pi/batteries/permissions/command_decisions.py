@@ -21,6 +21,7 @@ from pi.batteries.permissions.paths import (
     folders_of,
     is_inside,
     is_protected,
+    leads_through_process,
     named_files,
     placed_files,
     touched,
@@ -314,6 +315,8 @@ class CommandDecision:
             for folder in (folders or [])[1:]:
                 bases.append(touched(folder, bases[-1], self._base_folders).lexical)
             for base in bases:
+                if leads_through_process(file.text, base):
+                    yield file, None
                 yield file, touched(file.text, base, self._base_folders)
 
     def _by_files(self, effect: Effect) -> Decision | None:

@@ -79,7 +79,28 @@ def touched(written: str, base: str, base_folders: BaseFolders) -> TouchedPath:
         plain = os.path.expanduser(plain)  # noqa: PTH111
     path = os.path.join(base, plain)  # noqa: PTH118
     # Behind a link, ``..`` is the folder above its target, so it is removed from one form only.
-    return TouchedPath(written=written, lexical=os.path.normpath(path), real=os.path.realpath(path))
+    lexical = os.path.normpath(path)
+    try:
+        real = os.path.realpath(path)
+    except OSError:  # a link of another user's process
+        real = lexical
+    return TouchedPath(written=written, lexical=lexical, real=real)
+
+
+_FACTS = "cgroup|cmdline|comm|environ|io|limits|loginuid|maps|meminfo|mounts|mountinfo|oom_\\w+|sched"
+_OF_PROCESS = re.compile(
+    r"/+(?:proc/+(?:self|thread-self|\d+)/(?!(?:%s|smaps\w*|stat|statm|status|wchan)\Z)"
+    r"|proc/.*\.\.|dev/+fd/)" % _FACTS,
+    re.DOTALL,
+)
+
+
+def leads_through_process(written: str, base: str) -> bool:
+    """Whether a path has a link of ``/proc``, such as ``/proc/self/cwd``.
+
+    It leads to another file for the command than for pi.
+    """
+    return _OF_PROCESS.match(os.path.join(base, written)) is not None  # noqa: PTH118
 
 
 def touched_by(effect: FileEffect) -> TouchedPath:

@@ -21,6 +21,16 @@ _RUNS_PROGRAMS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """Keys and sections of a configuration that name programs, or further configurations."""
+_LAZY = re.compile(
+    _LINE + r"(?:promisor|partialclone)[ \t]*(?:=|\n|\Z)", re.IGNORECASE | re.MULTILINE
+)
+"""Keys with which ``git show`` fetches what is missing."""
+_FETCHES_BY_PROGRAM = re.compile(
+    _LINE + r"(?:sshcommand|uploadpack|gitproxy|helper|askpass|vcs)[ \t]*="
+    r"|^[ \t]*\[[ \t]*protocol|ext::",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Keys and sections with which a fetch runs a program."""
 _HOOKS_PATH = re.compile(
     _LINE + r"hookspath[ \t]*=[ \t]*\"?([^\"\n]*?)\"?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -99,6 +109,8 @@ def _reason(repository: ProjectRepository, home: Path, *, changes: bool) -> str:
         # Programs in the user's own configuration are the user's.
         if config in own and (match := _RUNS_PROGRAMS.search(text)):
             return f"{config} names a program ({match[0].strip()})"
+        if config in own and _LAZY.search(text) and (match := _FETCHES_BY_PROGRAM.search(text)):
+            return f"{config} names a program for fetching ({match[0].strip()})"
         for path in _HOOKS_PATH.findall(text):
             hooks = repository.root / Path(path).expanduser()
     if not hooks.is_dir():

@@ -392,7 +392,9 @@ def _code_point(code: re.Match[str]) -> str:
 
 def _finish(draft: _Draft, raw: str) -> CommandWord:
     shape = "".join('"' if quoted else text or "" for text, quoted in draft.pieces)
-    if shape.startswith("~"):
+    if re.match(r"~(?:[+-]|\d)", shape):
+        draft.expands["variable"] = None  # ``~+`` is ``$PWD``, ``~-`` ``$OLDPWD``, ``~1`` of pushd
+    elif shape.startswith("~"):
         draft.expands["tilde"] = None
     if "*" in shape or "?" in shape or 0 <= shape.find("[") < shape.rfind("]"):
         draft.expands["glob"] = None
