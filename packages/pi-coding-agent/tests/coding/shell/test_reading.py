@@ -55,6 +55,14 @@ git reflog show main
 git --version
 pip list --outdated
 pip show requests
+pip show -f requests
+pip list --local
+uniq -- a
+base64 -w0 a
+arch
+brew info python@3.11
+gem search rails
+conda search numpy
 npm ls --depth=0
 npm view react version
 npm view @scope/name
@@ -68,6 +76,33 @@ node -v
 """.strip().splitlines()
 
 CHANGING = """
+uniq -- -f a
+uniq -- -a b
+xxd -- -c a
+base64 -o a b
+base64 -i b -oa
+base32 --output a b
+arch -x86_64 rm a
+pip list --log-file=a
+pip list --log-file a
+pip list --local-log=a
+pip index versions a --pypi-url=http://b
+pip index versions a -f http://b
+pip list -of http://b
+gem search a --source http://b
+gem list -rs http://b
+gem list --http-proxy=http://b
+brew info ./a.rb
+brew info a.rb
+brew info http://b/a.rb
+brew info user/tap/a
+brew info --github a
+conda search -c http://b a
+conda search http://b::a
+conda search --chan=b a
+npm ls --logs-dir=a
+git log --help
+git status --help
 sort -o a b
 sort -uo a b
 sort --outp=a b

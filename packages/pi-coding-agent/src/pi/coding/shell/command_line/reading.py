@@ -58,8 +58,8 @@ _PLAIN = _split(
     "cat head wc stat ls du df pwd echo printf test [ true false : cd which type basename"
     " dirname realpath readlink grep egrep fgrep zcat bzcat xzcat diff cmp comm cut tr nl od"
     " hexdump fold paste join tac rev column strings expand unexpand md5sum sha1sum sha224sum"
-    " sha256sum sha384sum sha512sum b2sum cksum sum base64 base32 numfmt tsort uname id whoami"
-    " groups nproc free uptime arch ps pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
+    " sha256sum sha384sum sha512sum b2sum cksum sum numfmt tsort uname id whoami"
+    " groups nproc free uptime ps pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
     " getconf tty readelf exa eza read break continue return exit shift expr locale"
 )
 """Programs that change nothing with any arguments."""
@@ -89,6 +89,9 @@ _READERS: dict[str, _Reader] = {
     "uniq": _Reader(values="fsw", operands=1),
     "shuf": _Reader(long=("--output",), short="o"),
     "iconv": _Reader(long=("--output",), short="o"),
+    # Those of macOS write with ``-o``.
+    "base64": _Reader(long=("--output",), short="o"),
+    "base32": _Reader(long=("--output",), short="o"),
     "xxd": _Reader(long=("--revert",), short="r", values="cglosRn", operands=1),
     "rg": _Reader(long=("--pre", "--hostname-bin")),
     "ag": _Reader(long=("--pager",)),
@@ -118,11 +121,15 @@ def _passing_problem(name: str, arguments: Sequence[CommandWord]) -> str:
 
 def _option_problem(name: str, arguments: Sequence[CommandWord], reader: _Reader) -> str:
     """Return the problem of an option that writes; expansions may become options as well."""
-    operands, is_value = 0, False
+    operands, is_value, only_operands = 0, False, False
     for word in arguments:
         text = word.literal
         if is_value and text is not None:
             is_value = False
+        elif text == "--" and not only_operands:
+            only_operands = True
+        elif only_operands and text is not None:
+            operands += 1
         elif text is None:
             if word.may_be_option:
                 return f"{word.raw} may become an option of {name}"
@@ -191,7 +198,8 @@ _CHECKED: dict[str, Callable[[Sequence[CommandWord]], str]] = {
     "date": _date_problem,
     "git": git_change,
     "set": _set_problem,
-    **{name: _without_arguments(name) for name in ("hostname", "mount", "umask")},
+    # The ``arch`` of macOS runs the command in its arguments.
+    **{name: _without_arguments(name) for name in ("arch", "hostname", "mount", "umask")},
 }
 """Checks of programs that write with some arguments."""
 
@@ -203,8 +211,9 @@ _SYSTEM_OPTIONS = _Reader(long=("--option", "--config-file"), short="oc")
 _PIP_OPTIONS = _Reader(
     long=(
         "--python",
-        "--log",
+        "--log-file",
         "--index-url",
+        "--pypi-url",
         "--extra-index-url",
         "--proxy",
         "--find-links",
@@ -227,6 +236,7 @@ _NPM_OPTIONS = _Reader(
         "--git",
         "--node-options",
         "--shell",
+        "--logs-dir",
     ),
 )
 _NPM = _split("ls list view info outdated search root prefix --version -v")
@@ -237,9 +247,10 @@ _QUERIES: dict[str, tuple[frozenset[str], _Reader]] = {
     ),
     "npm": (_NPM, _NPM_OPTIONS),
     "go": (_split("version list doc env"), _Reader()),
-    "gem": (_split("list search --version"), _Reader(long=("--config-file",))),
+    "gem": (_split("list search --version"),
+            _Reader(long=("--config-file", "--source", "--http-proxy"), short="sp")),
     "brew": (_split("list info search --version"), _Reader()),
-    "conda": (_split("list search info --version"), _Reader()),
+    "conda": (_split("list search info --version"), _Reader(long=("--channel",), short="c")),
     "apt": (_split("list show search policy"), _SYSTEM_OPTIONS),
     "apt-cache": (_APT_CACHE, _SYSTEM_OPTIONS),
     "dpkg": (_split("-l -L -s -S --list --status --listfiles --search"), _Reader()),
@@ -247,6 +258,15 @@ _QUERIES: dict[str, tuple[frozenset[str], _Reader]] = {
     "docker": (_split("ps images logs inspect version"), _Reader()),
 }  # fmt: skip
 """Subcommands that only answer a question, and the options with which they do more."""
+_OTHER_SOURCES = {
+    "npm": re.compile(r".*:|[^@]*/", re.DOTALL),
+    # ``pip show -f`` lists files; elsewhere it is ``--find-links``.
+    **dict.fromkeys(("pip", "pip3"), re.compile(r"--local-")),
+    # A formula in a file, or of a repository that is not known yet, is a program.
+    "brew": re.compile(r".*[/:]|.*\.(?:rb|json)\Z|--(?:gi|pu|op)", re.DOTALL),
+    "conda": re.compile(r".*:", re.DOTALL),
+}
+"""Arguments with which a query contacts another host, writes a file or runs a program."""
 _GO_OPTIONS = _split("-m -json -f -deps -test -e -u -versions -find -all -short -src")
 """With others, ``go list`` runs the compiler."""
 
@@ -260,8 +280,12 @@ def _query_problem(name: str, arguments: Sequence[CommandWord]) -> str:
         # An unknown value would leave the machine as the name of a package.
         if argument.literal is None:
             return f"the arguments of {name} {word} are not known in advance"
-        if name == "npm" and re.search(r":|^[^@]*/", argument.literal):
-            return f"npm {word} {argument.raw} may contact another host"
+        source = _OTHER_SOURCES.get(name)
+        finds_links = name in ("pip", "pip3") and word != "show"
+        if (source and source.match(argument.literal)) or (
+            finds_links and re.match(r"-\w*f", argument.literal)
+        ):
+            return f"{name} {word} {argument.raw} may contact another host or run programs"
         if name == "go" and argument.may_be_option and argument.literal not in _GO_OPTIONS:
             return f"go {word} {argument.raw} may change something or run programs"
     return _option_problem(name, arguments[1:], reader)

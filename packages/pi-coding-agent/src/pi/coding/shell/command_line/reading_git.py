@@ -18,7 +18,10 @@ _READERS = _split(
     " grep cat-file name-rev merge-base for-each-ref show-ref diff-tree diff-index diff-files"
     " count-objects whatchanged range-diff cherry show-branch check-ignore check-attr version"
 )
-_WRITING_LONG = ("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters")
+_WRITING_LONG = (
+    *("--output", "--ext-diff", "--textconv", "--open-files-in-pager", "--filters"),
+    "--help",  # ``man.viewer`` of the repository names a program
+)
 _GLOBAL = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 _GLOBAL_ALONE = frozenset({"--version", "--help"})
 
