@@ -187,6 +187,10 @@ async def test_refuse_does_not_ask(tmp_path: Path) -> None:
         *("/h/.ssh/id_ed25519", "/h/.ssh/config", "/p/server.key", "/p/private.pem", "/p/a.p12"),
         *("/h/.aws/credentials", "/h/.aws/config", "/h/.config/gcloud/x.json", "/h/.kube/config"),
         *("/h/.netrc", "/h/.npmrc", "/h/.git-credentials", "/h/.docker/config.json"),
+        *("/p/.env~", "/p/prod.env.bak", "/p/server.key.old", "/p/.server.key.swp"),
+        *("/h/.s3cfg", "/h/.config/rclone/rclone.conf", "/h/.m2/settings.xml", "/p/.dev.vars"),
+        *("/h/.password-store/a.gpg", "/p/app-firebase-adminsdk-x1.json"),
+        *("/proc/self/environ", "/proc/1/environ", "/proc/1/task/1/environ"),
         *("/h/.pi/agent/auth.json", "/p/config/secrets.yml", "/p/terraform.tfstate"),
     ],
 )
@@ -199,6 +203,7 @@ def test_a_name_of_credentials_counts(path: str) -> None:
     [
         *("/p/.env.example", "/p/.env.sample", "/p/.env.template", "/p/env.py", "/p/environment"),
         *("/h/.ssh/id_ed25519.pub", "/h/.ssh/known_hosts", "/etc/ssl/cert.pem", "/p/cacert.pem"),
+        *("/p/.env.example~", "/p/a.py~", "/p/~", "/p/proc/1/environ", "/p/settings.xml"),
         *("/p/credentials.md", "/p/keys.py", "/p/src/secrets.py", "/p/monkey.txt", "/"),
     ],
 )

@@ -87,11 +87,12 @@ def touched(written: str, base: str, base_folders: BaseFolders) -> TouchedPath:
     return TouchedPath(written=written, lexical=lexical, real=real)
 
 
-_FACTS = "cgroup|cmdline|comm|environ|io|limits|loginuid|maps|meminfo|mounts|mountinfo|oom_\\w+|sched"
+_FACTS = (
+    r"(?:cgroup|cmdline|comm|environ|io|limits|loginuid|maps|meminfo|mounts|mountinfo|oom_\w+|sched"
+    r"|smaps\w*|stat|statm|status|wchan)\Z"
+)
 _OF_PROCESS = re.compile(
-    r"/+(?:proc/+(?:self|thread-self|\d+)/(?!(?:%s|smaps\w*|stat|statm|status|wchan)\Z)"
-    r"|proc/.*\.\.|dev/+fd/)" % _FACTS,
-    re.DOTALL,
+    rf"/+(?:proc/+(?:self|thread-self|\d+)/(?!{_FACTS})|proc/.*\.\.|dev/+fd/)", re.DOTALL
 )
 
 

@@ -17,12 +17,14 @@ _NAMES = (
     *("*secrets.yml", "*secrets.yaml", "*secrets.json", "*secrets.toml", ".secrets"),
     *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".htpasswd", ".dockercfg"),
     *(".vault-token", "kubeconfig", "*.tfstate", "*.tfvars", "service-account*.json"),
-    *("application_default_credentials.json", "client_secret*.json"),
+    *("application_default_credentials.json", "client_secret*.json", "*-adminsdk-*.json"),
+    *(".dev.vars", ".s3cfg", ".boto", "rclone.conf", "local.settings.json", ".terraformrc"),
 )
-_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud"})
+_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", "gcloud", ".password-store"})
 """Everything in them counts, but what ``_HARMLESS`` names."""
 _PATHS = (
     *(".docker/config.json", ".config/gh/hosts.yml", ".codex/auth.json", "agent/auth.json"),
+    *(".composer/auth.json", ".m2/settings.xml", ".config/hub", ".config/doctl/config.yaml"),
     *(".cargo/credentials.toml", ".terraform.d/credentials.tfrc.json", ".oci/config"),
 )
 _HARMLESS = (
@@ -34,6 +36,10 @@ _HARMLESS = (
 # One pattern each: a search asks about every file.
 _NAMES_PATTERN = re.compile("|".join(map(translate, _NAMES)))
 _HARMLESS_PATTERN = re.compile("|".join(map(translate, _HARMLESS)))
+_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|sw[a-p]))\Z")
+"""What editors and people append to the name of a copy."""
+_ENVIRONMENT = re.compile(r"/proc/[^/]+(?:/task/\d+)?/environ\Z")
+"""The variables of a process, among which are those that pi withholds from commands."""
 MAX_NAMES = 50
 _VARIABLE = re.compile(
     r"^[ \t]*(?:export[ \t]+|set[ \t]+)?[\"']?([A-Za-z_][A-Za-z0-9_.-]{0,80})[\"']?[ \t]*[=:]",
@@ -51,9 +57,10 @@ def _is_sensitive(path: str) -> bool:
     parts = [part for part in path.casefold().replace(os.sep, "/").split("/") if part]
     if not parts:
         return False
+    parts[-1] = _BACKUP.sub("", parts[-1]) or parts[-1]
     name, folders = parts[-1], parts[:-1]
     is_named = _NAMES_PATTERN.match(name) or not _FOLDERS.isdisjoint(folders)
-    if is_named or "/".join(parts).endswith(_PATHS):
+    if is_named or "/".join(parts).endswith(_PATHS) or _ENVIRONMENT.match(path):
         return not _HARMLESS_PATTERN.match(name)
     return False
 
