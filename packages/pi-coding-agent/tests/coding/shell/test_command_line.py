@@ -282,3 +282,31 @@ def test_a_comment_behind_a_closed_descriptor_hides_no_command() -> None:
     parsed = parse_command("ls >&-#'\nrm x\n#'")
 
     assert not parsed.is_resolved or "rm" in [part.name for part in parsed.parts]
+
+
+def test_a_double_dash_ends_the_options_of_a_shell() -> None:
+    for command in ("bash -- -c 'rm x'", "bash - -c 'rm x'"):
+        assert [part.name for part in parse_command(command).parts] == ["bash"], command
+    line = parse_command("bash -c -- '-x; rm y'")
+    assert [part.name for part in line.parts] == ["bash", "-x", "rm"]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_harmless"),
+    [
+        ("git -c", False),
+        ("git -c user.name=x log", True),
+        ("git -cuser.name=x log", True),
+        ("git -calias.x=!rm user.name=y", False),
+    ],
+)
+def test_a_setting_of_git_is_the_word_itself_or_the_next_one(
+    command: str, is_harmless: bool
+) -> None:
+    assert (not parse_command(command).unresolved) == is_harmless
+
+
+@pytest.mark.parametrize("expression", ["1 #2", "case", "'1'", '"1"', "1\n+1", "x=1,esac"])
+def test_an_expression_with_quotes_has_an_unknown_end(expression: str) -> None:
+    for command in (f"echo $(({expression}))", f"(({expression}))"):
+        assert parse_command(command).unresolved, command

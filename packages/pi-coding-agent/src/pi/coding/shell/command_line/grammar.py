@@ -83,7 +83,7 @@ class Grammar:
         source = self._source
         if source.peek() == "\n":
             return True
-        if source.peek(2) in (";;", ";&", "&&"):
+        if source.peek(2) in (";;", ";&"):
             return False
         return source.take(";") or source.take("&")
 

@@ -121,32 +121,38 @@ def _passing_problem(name: str, arguments: Sequence[CommandWord]) -> str:
 
 def _option_problem(name: str, arguments: Sequence[CommandWord], reader: _Reader) -> str:
     """Return the problem of an option that writes; expansions may become options as well."""
-    operands, is_value, only_operands = 0, False, False
     for word in arguments:
         text = word.literal
-        if is_value and text is not None:
-            is_value = False
-        elif text == "--" and not only_operands:
-            only_operands = True
-        elif only_operands and text is not None:
-            operands += 1
-        elif text is None:
+        if text is None:
             if word.may_be_option:
                 return f"{word.raw} may become an option of {name}"
-            operands += 1 if word.single else 2
         elif text.startswith("--"):
             option = text.partition("=")[0]
             if len(option) > 2 and any(name.startswith(option) for name in reader.long):
                 return f"{name} {option} writes or runs programs"
         elif text.startswith("-") and set(reader.short) & set(text[1:]):
             return f"{name} {text} writes"
-        elif text.startswith("-") and text != "-":
-            is_value = len(text) == 2 and text[1] in reader.values
-        else:
-            operands += 1
-    if reader.operands is not None and operands > reader.operands:
+    if reader.operands is not None and _operands(arguments, reader.values) > reader.operands:
         return f"the second file of {name} is written"
     return ""
+
+
+def _operands(arguments: Sequence[CommandWord], values: str) -> int:
+    """Return how many operands a program may have; behind ``--`` every word is one."""
+    count, is_value, are_operands = 0, False, False
+    for word in arguments:
+        text = word.literal
+        if text is None:
+            count += 1 if word.single else 2
+        elif is_value:
+            is_value = False
+        elif text == "--" and not are_operands:
+            are_operands = True
+        elif text.startswith("-") and text != "-" and not are_operands:
+            is_value = len(text) == 2 and text[1] in values
+        else:
+            count += 1
+    return count
 
 
 def _find_problem(arguments: Sequence[CommandWord]) -> str:
