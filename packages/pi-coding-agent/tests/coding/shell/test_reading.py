@@ -54,6 +54,12 @@ git reflog
 git reflog show main
 git --version
 pip list --outdated
+ps aux
+ps -ef
+ps -o etime,command -p $PID
+ps -eo pid,time --sort time
+ps -C node
+ps -p "$PPID"
 pip show requests
 pip show -f requests
 pip list --local
@@ -76,6 +82,11 @@ node -v
 """.strip().splitlines()
 
 CHANGING = """
+ps e
+ps auxe
+ps eww -p 1
+ps -p 1 e
+ps -E
 uniq -- -f a
 uniq -- -a b
 xxd -- -c a

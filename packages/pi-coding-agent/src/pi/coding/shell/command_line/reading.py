@@ -59,7 +59,7 @@ _PLAIN = _split(
     " dirname realpath readlink grep egrep fgrep zcat bzcat xzcat diff cmp comm cut tr nl od"
     " hexdump fold paste join tac rev column strings expand unexpand md5sum sha1sum sha224sum"
     " sha256sum sha384sum sha512sum b2sum cksum sum numfmt tsort uname id whoami"
-    " groups nproc free uptime ps pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
+    " groups nproc free uptime pgrep pidof lscpu lsblk jq tail seq sleep wait printenv"
     " getconf tty readelf exa eza read break continue return exit shift expr locale"
 )
 """Programs that change nothing with any arguments."""
@@ -187,6 +187,25 @@ def _awk_problem(arguments: Sequence[CommandWord]) -> str:
     return ""
 
 
+_PS_VALUE = re.compile(r"-[A-Za-z]*[CGLOUgopqstuNk]|--(?:format|sort|user|pid|ppid|group|tty)")
+"""Options of ``ps`` whose value is the next word."""
+
+
+def _ps_problem(arguments: Sequence[CommandWord]) -> str:
+    """``ps e`` and ``ps -E`` show the variables of other processes, among which are keys."""
+    before = ""
+    for word in arguments:
+        text = word.literal
+        if text is None and word.may_be_option and not _PS_VALUE.fullmatch(before):
+            return f"{word.raw} may become an option of ps"
+        if text is not None and re.match(r"-(?!-)\w*E", text):
+            return f"ps {text} shows the variables of processes"
+        if re.fullmatch(r"[A-Za-z]*e[A-Za-z]*", text or "") and not _PS_VALUE.fullmatch(before):
+            return f"ps {text} shows the variables of processes"
+        before = text or ""
+    return ""
+
+
 def _without_arguments(name: str) -> Callable[[Sequence[CommandWord]], str]:
     return lambda arguments: f"{name} has arguments" if arguments else ""
 
@@ -202,6 +221,7 @@ _CHECKED: dict[str, Callable[[Sequence[CommandWord]], str]] = {
     "sed": _sed_problem,
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk_problem),
     "date": _date_problem,
+    "ps": _ps_problem,
     "git": git_change,
     "set": _set_problem,
     # The ``arch`` of macOS runs the command in its arguments.
