@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -282,6 +284,34 @@ async def test_a_rejected_request_is_retried_up_to_max_retries(
     retries: int, answers: tuple[object, ...], came_to: tuple[str, str, int, list[float]]
 ) -> None:
     assert await retried(StreamOptions(max_retries=retries), *answers) == came_to
+
+
+@pytest.mark.parametrize(
+    ("api", "counts"),
+    [("openai-completions", [None, "1", None, "1", "2"]), ("google-generative-ai", [None] * 5)],
+)
+async def test_a_repeated_request_has_the_number_of_its_failed_attempts(
+    api: str, counts: list[str | None]
+) -> None:
+    """Also after a stream that broke off; a request with another body is a new one."""
+    call = replace(CALL, model=replace(MODEL, api=api), options=StreamOptions(max_retries=1))
+    answers = Answers(BUSY, GOOD, (400, {"error": "no"}), b"data: half\n\n", GOOD)
+    async with site(answers) as server, HttpClient(environ={}) as http:
+        services = Services(http=http, clock=Impatient(), environ={})
+        for payload in ({"n": 1}, {"n": 2}, {"n": 2}, {"n": 2}):
+            builder = MessageBuilder(call.model, now_ms=0)
+            with suppress(ProviderError):
+                await send(
+                    call,
+                    payload,
+                    url=f"{server.url}/x",
+                    headers={},
+                    decoder=partial(Words, builder),
+                    builder=builder,
+                    flush=lambda: None,
+                    services=services,
+                )
+    assert [row[2].get("x-stainless-retry-count") for row in server.asked] == counts
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def by_method(part: str) -> dict[str, str]:
 
 UNSTABLE_RESPONSES = {"session/fork": "NewSessionResponse"}
 """Methods of the draft of the protocol, with the response that they share."""
-OUTSIDE = frozenset({"session/steering"})
+OUTSIDE = frozenset({"session/steering", "_session/steering"})
 """Methods of harnesses, which no schema has."""
 USAGE = ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens", "totalTokens")
 """Fields of ``usage`` in the answer to a prompt, which the draft of the protocol has."""

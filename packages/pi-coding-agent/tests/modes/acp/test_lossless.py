@@ -236,7 +236,10 @@ async def test_a_fork_has_an_id_of_its_own(tmp_path: Path) -> None:
         assert {row["sessionId"] for row in listed} == {session, forked["sessionId"]}
 
 
-async def test_a_steering_message_reaches_the_running_turn_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["session/steering", "_session/steering"])
+async def test_a_steering_message_reaches_the_running_turn_once(
+    tmp_path: Path, method: str
+) -> None:
     slow = calls_several(("bash", {"command": "echo started; sleep 1"}))
     async with editing(tmp_path, slow, says("done"), says("again")) as editor:
         session = await editor.open()
@@ -246,7 +249,7 @@ async def test_a_steering_message_reaches_the_running_turn_once(tmp_path: Path) 
             extra: Json = {} if id is None else {"messageId": id}
             meta = {"steering": {"idleBehavior": "promptRequired"}}
             return await editor.result(
-                "session/steering", sessionId=session, prompt=blocks, _meta=meta, **extra
+                method, sessionId=session, prompt=blocks, _meta=meta, **extra
             )
 
         early = await steer("m0")

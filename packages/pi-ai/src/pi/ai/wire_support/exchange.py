@@ -25,16 +25,22 @@ from pi.ai.json_text import json_bytes
 from pi.ai.kept import KeptSessions
 from pi.ai.messages import Json
 from pi.ai.request import Call, StreamOptions
+from pi.ai.wire_support.repeats import FailedRequests
 from pi.ai.wire_support.response_limits import Allowance, KeepAliveLimit
 from pi.ai.wire_support.sse import ServerEvent, SseReader
 from pi.base.clock import Clock
-from pi.base.records import Record
+from pi.base.records import Record, replace
 from pi.base.tasks import off_loop
 
 MAX_ERROR_BYTES = 64 * 1024
 """Bytes of an error page that are read."""
 MAX_BACKOFF = 8.0
 """Maximum seconds between two attempts, where the server requests no delay."""
+
+RETRY_COUNT = "x-stainless-retry-count"
+"""The header of the SDKs of OpenAI and Anthropic: a server with a cache of answers, or one that
+records rollouts, tells a repeated request from a second one by it."""
+_COUNTING_APIS = ("openai-", "azure-openai-", "anthropic-")
 
 _OPENAI_TIMEOUTS = (
     ("first_byte", "PI_OPENAI_STREAM_FIRST_EVENT_TIMEOUT_MS"),
@@ -51,6 +57,8 @@ class Services(Record):
     environ: Mapping[str, str]
     kept: KeptSessions = field(default_factory=KeptSessions)
     """What the wires made of the messages of running sessions."""
+    failed: FailedRequests = field(default_factory=FailedRequests)
+    """The requests that failed last; a repeated one says so."""
     closing: AsyncExitStack = field(default_factory=AsyncExitStack)
     """Callbacks that close the connections which wires keep open between requests."""
 
@@ -128,37 +136,53 @@ async def send(
     as often as the call allows; a response that has begun is not. Raises ``ProviderError`` for
     every failure; the partial response is in the builder.
     """
+    body = (
+        payload
+        if isinstance(payload, bytes)
+        else await off_loop(partial(json_bytes, payload), len(call.messages))
+    )
     request = HttpRequest(
         method="POST",
         url=url,
         headers=final_headers(call, headers),
-        body=payload
-        if isinstance(payload, bytes)
-        else await off_loop(partial(json_bytes, payload), len(call.messages)),
+        body=body,
         timeouts=timeouts(call, services.environ),
     )
     answering = False
     for wait in (*_waits(call.options), None):
         try:
-            async with services.http.stream(request) as response:
+            sent = _counted(request, call, services.failed.attempts(body))
+            async with services.http.stream(sent) as response:
                 await _report(call, response)
                 if not 200 <= response.status < 300:
-                    body = await response.read_prefix(MAX_ERROR_BYTES)
-                    raise _refused(response, body, services.clock)
+                    prefix = await response.read_prefix(MAX_ERROR_BYTES)
+                    raise _refused(response, prefix, services.clock)
                 answering = True
                 builder.start()
                 keep_alives = KeepAliveLimit(call, services.clock)
                 await _read(response, frames or SseReader(), decoder(), builder, flush, keep_alives)
+                services.failed.forget(body)
                 return
         except HttpError as error:
             failure = _connection_error(error)
             failure.__cause__ = error
         except RateLimited as rate_limit:
             failure = rate_limit
+        except ProviderError:
+            services.failed.add(body)
+            raise
+        services.failed.add(body)
         delay = None if answering else _delay(failure, wait, call.options)
         if delay is None:
             raise failure
         await services.clock.sleep(delay)
+
+
+def _counted(request: HttpRequest, call: Call, attempts: int) -> HttpRequest:
+    """Return a request with the number of its failed attempts, where servers know the header."""
+    if not attempts or not call.model.api.startswith(_COUNTING_APIS):
+        return request
+    return replace(request, headers=(*request.headers, (RETRY_COUNT, str(attempts))))
 
 
 def _waits(options: StreamOptions) -> Iterator[float]:

@@ -63,6 +63,7 @@ class AcpServer:
             "session/fork": self._fork,
             "session/prompt": self._prompt,
             "session/steering": self._steering,
+            "_session/steering": self._steering,  # the SDKs mark extensions so
             "session/set_mode": self._set_mode,
             "session/set_config_option": self._set_config_option,
         }

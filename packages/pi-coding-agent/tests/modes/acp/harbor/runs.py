@@ -222,6 +222,8 @@ class ScriptedModels:
         if reply.status != 200:
             error = {"error": {"message": reply.text or "overloaded"}}
             return _response(reply.status, json.dumps(error).encode())
+        if not body.get("stream"):
+            return _response(200, json.dumps(_completion(reply)).encode(), kind="application/json")
         return _response(200, b"".join(_events(reply)))
 
     def _marker(self, body: Json) -> str:
@@ -232,8 +234,8 @@ class ScriptedModels:
         return next((marker for marker in markers if marker in users), "MAIN")
 
 
-def _response(status: int, body: bytes) -> bytes:
-    kind = "text/event-stream" if status == 200 else "application/json"
+def _response(status: int, body: bytes, kind: str = "text/event-stream") -> bytes:
+    kind = kind if status == 200 else "application/json"
     head = f"HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n"
     return head.encode() + body
 
@@ -251,15 +253,43 @@ def _events(reply: Reply) -> Iterator[bytes]:
         yield _event({"delta": {"tool_calls": [{"index": index, "id": id, "function": function}]}})
         rest = {"index": index, "function": {"arguments": text[7:]}}
         yield _event({"delta": {"tool_calls": [rest]}})
-    usage = {
+    yield _event({"delta": {}, "finish_reason": _finish(reply)}, usage=_usage(reply))
+    yield b"data: [DONE]\n\n"
+
+
+def _usage(reply: Reply) -> Json:
+    return {
         "prompt_tokens": reply.prompt,
         "completion_tokens": reply.output,
         "total_tokens": reply.prompt + reply.output,
         "prompt_tokens_details": {"cached_tokens": reply.cached},
     }
-    finish = "tool_calls" if reply.calls else "stop"
-    yield _event({"delta": {}, "finish_reason": finish}, usage=usage)
-    yield b"data: [DONE]\n\n"
+
+
+def _finish(reply: Reply) -> str:
+    return "tool_calls" if reply.calls else "stop"
+
+
+def _completion(reply: Reply) -> Json:
+    """The answer to a request that does not ask for a stream."""
+    calls = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(values)}}
+        for id, name, values in reply.calls
+    ]
+    message: Json = {"role": "assistant", "content": reply.text or None}
+    choice = {
+        "index": 0,
+        "message": message | ({"tool_calls": calls} if calls else {}),
+        "finish_reason": _finish(reply),
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "mock-r",
+        "choices": [choice],
+        "usage": _usage(reply),
+    }
 
 
 def _event(choice: Json, **fields: Any) -> bytes:
