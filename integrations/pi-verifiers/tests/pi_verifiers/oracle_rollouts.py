@@ -80,8 +80,8 @@ async def rollout(job: dict[str, Any]) -> dict[str, Any]:
                     turn = asyncio.create_task(
                         interaction.turn() if prompt is None else interaction.turn(prompt)
                     )
-                    while job.get("steering") and not interaction.trace.nodes:
-                        await asyncio.sleep(0.1)  # the program starts
+                    while job.get("steering") and not interaction.trace.nodes:  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
                     for number, message in enumerate(job.get("steering", ())):
                         await asyncio.sleep(0.3)
                         for _ in range(2):  # a repeated message is delivered once

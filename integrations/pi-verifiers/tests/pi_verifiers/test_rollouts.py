@@ -105,9 +105,10 @@ async def test_the_gate_denies_calls_before_they_run(tmp_path: Path) -> None:
 
 
 async def test_messages_reach_a_running_turn_once(tmp_path: Path) -> None:
-    replies = [calling(number, "sleep 1") for number in range(8)]
+    replies = [calling(number, "sleep 2") for number in range(8)]
+    done = [Reply(text="Done.")] * 10  # a message during the last answer asks for another one
     steering = [f"Message {number}." for number in range(10)]
-    report = await rollout(tmp_path, *replies, Reply(text="Done."), steering=steering)
+    report = await rollout(tmp_path, *replies, *done, steering=steering)
 
     users = [str(node["content"]) for node in report["nodes"] if node["role"] == "user"]
     assert report["errors"] == []
