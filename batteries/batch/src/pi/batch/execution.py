@@ -14,7 +14,7 @@ from msgspec import field
 
 from pi.ai.errors import ProviderError
 from pi.ai.events import Done, Failed, StreamEvent
-from pi.ai.messages import Usage
+from pi.ai.messages import RequestFailure, Usage
 from pi.base.clock import Clock, SystemClock
 from pi.base.errors import PiError
 from pi.base.files import expand_home, private_directory, replace_file
@@ -276,7 +276,10 @@ class TaskRunner:
         if answer is None:
             return replace(result, status="error", error="The run ended without an answer.")
         if answer.stop_reason in ("error", "aborted"):
+            failure = answer.failure
             reason = answer.error_message or f"The request was {answer.stop_reason}."
+            if isinstance(failure, RequestFailure):
+                reason = failure.text
             return replace(result, status="error", error=reason)
         if unsaved is not None:  # final: a retry costs money, and the disk would still be full
             reason = f"The session could not be saved: {unsaved}."

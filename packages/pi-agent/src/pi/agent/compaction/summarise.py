@@ -17,7 +17,14 @@ from pi.agent.compaction.text import (
     wrap_in_tag,
 )
 from pi.ai.failures.overflow import is_overflow
-from pi.ai.messages import AssistantMessage, Context, Usage, UserMessage, add_usage
+from pi.ai.messages import (
+    AssistantMessage,
+    Context,
+    RequestFailure,
+    Usage,
+    UserMessage,
+    add_usage,
+)
 from pi.ai.models.model import Model
 from pi.ai.token_estimates import ROOM_FOR_ERROR, SMALLEST_ANSWER
 from pi.base.records import Record
@@ -312,6 +319,12 @@ class _TooLong(Exception):
     """The provider reports that the request exceeds the window."""
 
 
+def _is_too_long(answer: AssistantMessage) -> bool:
+    # Some refusals of long conversations are worded as limits of a plan.
+    is_typed = isinstance(answer.failure, RequestFailure) and answer.failure.kind == "context"
+    return is_typed or is_overflow(answer.error_message or "")
+
+
 def _unusable_reason(
     answer: AssistantMessage, notes: str, most_tokens: int | None
 ) -> CompactionFailed | None:
@@ -319,7 +332,7 @@ def _unusable_reason(
     match answer.stop_reason:
         case "aborted":
             raise CompactionFailed("aborted", "The summary was aborted.")
-        case "error" if is_overflow(answer.error_message or ""):
+        case "error" if _is_too_long(answer):
             raise _TooLong
         case "error":
             why = answer.error_message or "the provider gave no reason"

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from pi.ai.http.user_agent import user_agent
-from pi.ai.messages import AssistantMessage, Interruption, Text, Thinking, UserMessage
+from pi.ai.messages import (
+    AssistantMessage,
+    Interruption,
+    RequestFailure,
+    Text,
+    Thinking,
+    UserMessage,
+)
 from pi.ai.wire.pi_messages.request import encode, headers, url
 from pi.ai.wire_support.exchange import final_headers
 from pi.ai.wire_support.handoff import NO_IMAGES
@@ -96,3 +103,13 @@ def test_interruption_notes_are_not_sent() -> None:
     payload = encode(call(UserMessage(content="hi"), cut, UserMessage(content="go on")))
 
     assert "interrupt" not in str(payload)
+
+
+def test_the_failure_of_an_answer_is_not_sent() -> None:
+    failed = AssistantMessage(
+        content=(Text(text="so far"),), failure=RequestFailure(kind="outage", text="It broke.")
+    )
+    payload = encode(call(UserMessage(content="hi"), failed, UserMessage(content="go on")))
+
+    assert "so far" in str(payload)
+    assert "It broke." not in str(payload)

@@ -61,7 +61,7 @@ def encode(call: Call) -> Json:
 
 def _message(message: Message) -> Json:
     encoded = _plain(message)
-    for field in ("interrupt", "useless"):  # internal fields, not for models
+    for field in ("interrupt", "useless", "failure"):  # internal fields, not for models
         encoded.pop(field, None)
     return encoded
 
