@@ -278,7 +278,8 @@ def test_a_list_of_denied_tools_by_another_name_denies_everything(
 
 
 def test_a_deny_rule_for_a_misspelt_tool_is_reported(journey: Journey) -> None:
-    journey.home.use_settings(permissions={"deny": ["Raed(.env)"]})
+    rules = ["Raed(.env)", "Shell(rm:*)", "Skill(x)"]
+    journey.home.use_settings(permissions={"deny": rules})
 
     ended = journey.pi("-p", "go")
     with journey.rpc() as client:
@@ -287,6 +288,8 @@ def test_a_deny_rule_for_a_misspelt_tool_is_reported(journey: Journey) -> None:
 
     for output in (ended.err, "\n".join(client.lines)):
         assert "no tool is named Raed. Did you mean read?" in output
+        assert "no tool is named Shell, so that Shell(rm:*) has no effect." in output
+        assert "Skill" not in output
 
 
 def test_an_unknown_mode_on_the_command_line_is_read_only_and_says_so(journey: Journey) -> None:

@@ -126,8 +126,8 @@ def _restricts(rule: Rule, part: CommandPart) -> bool | None:
 def _may_reach(part: CommandPart, program: str) -> bool:
     """Whether a part may run ``program`` in a way that the parser does not know.
 
-    True for a program that is in no table, if an argument or a variable names the other one, or
-    may be a script.
+    True for a program that is in no table, if an argument, a variable or a here-document names the
+    other one, or may be a script.
     """
     if base_name(part.name or "") in RESOLVED or not change_reason(part):
         return False
@@ -139,7 +139,12 @@ def _may_reach(part: CommandPart, program: str) -> bool:
             return True
         if program in map(base_name, _NAMES_IN_TEXT.split(text)):
             return True
-    return False
+    # Many programs read commands from their input: ``sqlite3 a <<< '.shell rm x'``.
+    documents = (entry for entry in part.redirections if entry.operator.startswith("<<"))
+    return any(
+        entry.document is None or program in map(base_name, _NAMES_IN_TEXT.split(entry.document))
+        for entry in documents
+    )
 
 
 _QUOTING = re.compile(r"[\\'\"$`]")

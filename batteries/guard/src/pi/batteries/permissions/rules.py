@@ -41,6 +41,10 @@ _SHORTENED = re.compile(r".{50,}_[0-9a-f]{8}")
 _TOOLS = {"websearch": "web_search", "task": "task", "webfetch": "web_fetch"}
 
 
+_WITH_SPECIFIERS = frozenset({"agent", "skill", "slashcommand", "task"})
+"""Tools of Claude Code whose rules have specifiers, and which need not exist here."""
+
+
 class BadRule(ValueError):
     """A rule that cannot be parsed."""
 
@@ -194,6 +198,12 @@ def misspelt_tools(rules: Iterable[Rule], tools: Iterable[str]) -> Iterator[str]
         if similar := get_close_matches(name, tool_names, n=1, cutoff=0.7):
             suggestion = tool_names[similar[0]]
             yield f"{rule.source}: no tool is named {rule.tool}. Did you mean {suggestion}?"
+        elif rule.specifier and name not in _WITH_SPECIFIERS:
+            # Others name the tool differently, as in ``Shell(rm:*)``.
+            yield (
+                f"{rule.source}: no tool is named {rule.tool}, so that {rule.text} has no effect. "
+                "Write Bash(…) for commands, Read(…) and Edit(…) for files."
+            )
 
 
 class ClaudeSettings(Record):
