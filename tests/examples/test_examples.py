@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,23 @@ def test_the_harness_example_continues_a_compacted_conversation() -> None:
     )
 
     assert finished.stdout == "Ahoy, Ada.\nAda introduced herself.\nYou are Ada. 13 entries\n"
+
+
+@pytest.mark.slow
+@pytest.mark.full
+def test_the_evaluation_of_this_repository_runs_offline(tmp_path: Path) -> None:
+    folder = find_example(ROOT, "evals")
+    finished = subprocess.run(
+        [sys.executable, folder / "run_evals.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+    )
+
+    assert finished.returncode == 0, finished.stderr
+    assert "10 of 10 passed (100%)" in finished.stdout
+    assert len(list((tmp_path / "results/trajectories").glob("*.atif.json"))) == 10
 
 
 @pytest.mark.full

@@ -75,9 +75,13 @@ def test_bad_lines_are_reported_and_the_others_run(batch: Batch) -> None:
         '{"id": "d", "prompt": "x", "check": "false"}\n'
     )
 
-    ended = batch.run("--retries", "1", "--workers", "1", "--predictions", "all.jsonl")
+    ended = batch.run(
+        *("--retries", "1", "--workers", "1", "--predictions", "all.jsonl", "--atif", "atif")
+    )
 
     assert ended.code == 1
+    (trajectory,) = (batch.cli.cwd / "atif").glob("a*.atif.json")
+    assert json.loads(trajectory.read_bytes())["schema_version"] == "ATIF-v1.8"
     assert "tasks.jsonl:2: not run" in ended.err
     assert "tasks.jsonl:3: not run: the id 'a' is that of line 1 already" in ended.err
     statuses = Counter((row["id"], row["status"]) for row in batch.rows())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
@@ -25,6 +26,7 @@ from pi.cli.session_setup import approval
 from pi.cli.signals import run_until_signal
 from pi.cli.standard_streams import print_error, rewrite_line
 from pi.coding.runtime.embedding import AgentSessionOptions
+from pi.coding.runtime.machine import Machine
 from pi.version import __version__
 
 DEFAULT_OUTPUT = "batch"
@@ -79,7 +81,8 @@ def _resume_folder(output: Path, arguments: Arguments) -> int:
 
 def _read_manifest_options(arguments: Arguments) -> dict[str, Any]:
     """Return the options that a resumed batch uses again."""
-    once = {"help", "output", "dry_run", "redo", "filter", "slice", "shuffle", "predictions"}
+    once = {"help", "output", "dry_run", "redo", "filter", "slice", "shuffle"}
+    once |= {"predictions", "atif"}
     options: dict[str, Any] = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in arguments.options.items()
@@ -131,7 +134,23 @@ def _run_tasks(
             if (file := arguments.text("predictions")) is not None:
                 name = str(manifest_options.get("model") or "pi")
                 replace_file(Path(file), predictions(rows, folder.path, name), mode=None)
+            if (target := arguments.text("atif")) is not None:
+                _write_trajectories(Path(target), rows, folder.path, names)
     return code or _print_summary(chosen, rows, planned, output, unreadable=len(unreadable))
+
+
+def _write_trajectories(
+    target: Path, rows: Mapping[str, BatchResult], folder: Path, names: Mapping[str, str]
+) -> None:
+    """Write the session of the last attempt of each task as ``NAME.atif.json``."""
+    from pi.cli.subcommands.session_export import export_redacted  # deferred: rarely asked for
+
+    target.mkdir(parents=True, exist_ok=True)
+    host = Machine.from_environ(os.environ)
+    for id, row in rows.items():
+        if row.session is not None and (folder / row.session).is_file():
+            name = names.get(id, id.replace("/", "-"))
+            export_redacted(folder / row.session, target / f"{name}.atif.json", host)
 
 
 async def _run_with_progress(planned: BatchRun) -> int:

@@ -59,6 +59,7 @@ _BATCH = (
     ),
     value("--ray", "address", "run on a Ray cluster; `local` starts one here"),
     value("--predictions", "file", "write the patches in the form of SWE-bench", completes="file"),
+    value("--atif", "dir", "write a trajectory for each task", completes="folder"),
     switch("--dry-run", "show what would be run"),
     *(flag for flag in FLAGS if flag.name in _BATCH_SESSION),
 )

@@ -29,6 +29,11 @@ def export(paths: Sequence[str], environ: Mapping[str, str]) -> int:
 
 def write_export(source: Path, target: Path | None, host: Machine) -> None:
     """Export a session file without secrets and print the path."""
+    sys.stdout.write(f"Exported to: {export_redacted(source, target, host)}\n")
+
+
+def export_redacted(source: Path, target: Path | None, host: Machine) -> Path:
+    """Export a session file without secrets; returns the exported file."""
     cwd = Path.cwd()
     folders = _folder_of(source)
     secrets = _collect_secrets(host, {cwd, *folders})
@@ -36,10 +41,7 @@ def write_export(source: Path, target: Path | None, host: Machine) -> None:
     write = partial(export_file, source, target, cwd=cwd, secrets=secrets, blobs=blobs)
     project = folders[0] if folders and folders[0].is_dir() else cwd
     redacting = _redacting_batteries(host, project)
-    exported = (
-        asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
-    )
-    sys.stdout.write(f"Exported to: {exported}\n")
+    return asyncio.run(_with_redactors(write, redacting, host, project)) if redacting else write()
 
 
 def _redacting_batteries(host: Machine, project: Path) -> tuple[Candidate, ...]:

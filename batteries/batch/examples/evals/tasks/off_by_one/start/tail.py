@@ -1,0 +1,2 @@
+def last(items, n):
+    return items[-n - 1 :]
