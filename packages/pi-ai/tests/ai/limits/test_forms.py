@@ -23,7 +23,7 @@ ROWS: list[dict[str, Any]] = tomllib.loads(
 
 
 def read(row: dict[str, Any]) -> ProviderError:
-    """Return the error for a recorded response."""
+    """Return the error for the response of a row."""
     body = str(row["body"]).encode()
     clock = FakeClock(round(NOW * 1000))
     return from_status(row["status"], Headers(row.get("headers", {}).items()), body, clock)
@@ -39,15 +39,15 @@ def expected_reset(row: dict[str, Any]) -> object:
             return round(datetime.fromisoformat(stamp).timestamp())
 
 
-def test_at_least_60_forms_are_recorded_with_the_day_of_their_source() -> None:
+def test_at_least_60_forms_are_listed_with_the_day_of_their_row() -> None:
     assert len(ROWS) >= 60
     assert len({row["source"] for row in ROWS}) == len(ROWS)
-    assert all(row["read"] for row in ROWS)
+    assert all(row["added"] for row in ROWS)
 
 
 @pytest.mark.behaviour("retry-hints-are-parsed", "quota-errors-fail-fast")
 @pytest.mark.parametrize("row", ROWS, ids=[row["source"] for row in ROWS])
-def test_a_recorded_form_has_its_class_its_scope_and_its_reset(row: dict[str, Any]) -> None:
+def test_a_listed_form_has_its_class_its_scope_and_its_reset(row: dict[str, Any]) -> None:
     problem = read(row)
 
     assert type(problem) is getattr(errors, row["kind"])

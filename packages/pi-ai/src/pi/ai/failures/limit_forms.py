@@ -1,7 +1,7 @@
 """The forms in which providers report a limit, most specific first. Data.
 
 A form is recognised by a code or by wording; its class has priority over the general rules of
-``classify``. Providers change these forms: ``tests/ai/limits/`` has a dated body for each.
+``classify``. Providers change these forms: ``tests/ai/limits/`` has bodies for them.
 """
 
 from __future__ import annotations
