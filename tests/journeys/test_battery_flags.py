@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from tests.journeys.model_server import says
+from tests.journeys.model_server import calls, says
 from tests.journeys.program import Journey
 
 TITLE_REQUEST = "The title:"
@@ -101,7 +102,26 @@ def timebox(journey: Journey) -> None:
     assert not (journey.home.cwd / "c").exists()
 
 
+def max_turns(journey: Journey) -> None:
+    for name in "abc":
+        journey.model.calls("write", path=name, content="x")
+    assert journey.pi("-p", "--max-turns", "2", "hi").code == 3
+    assert (journey.home.cwd / "b").exists()
+    assert not (journey.home.cwd / "c").exists()
+
+
+def max_cost(journey: Journey) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.3}
+    for name in "abc":
+        journey.model.script(replace(calls("write", path=name, content="x"), usage=usage))
+    assert journey.pi("-p", "--max-cost", "0.5", "hi").code == 3
+    assert (journey.home.cwd / "b").exists()
+    assert not (journey.home.cwd / "c").exists()
+
+
 EFFECTS: dict[str, Callable[[Journey], None]] = {
+    "max-cost": max_cost,
+    "max-turns": max_turns,
     "no-lsp": no_lsp,
     "no-pty": no_pty,
     "no-title": no_title,
