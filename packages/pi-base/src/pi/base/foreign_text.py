@@ -86,7 +86,7 @@ def _marks() -> re.Pattern[str]:
     file, name = spread("file"), spread("name")
     # Possessive: a run of thousands of blanks is never tried in another way.
     gap = rf"[\s{_INVISIBLE}]*+"
-    opening, ending = "[<\ufe64\uff1c]", "[\\s>/\ufe65\uff1e" + _INVISIBLE + "]"
+    opening, ending = "[<\ufe64\uff1c]", "(?:[\\s>/\ufe65\uff1e" + _INVISIBLE + "]|\\Z)"
     element = rf"{gap}[/\uff0f]?{gap}(?i:{tags}){ending}"
     # An attached file, ``<file name="…">``: other elements of this name are common.
     attached = rf"{gap}(?i:[/\uff0f]{gap}{file}{gap}[>/\ufe65\uff1e]|{file}[\s/]{gap}{name})"
