@@ -191,9 +191,10 @@ class ConfinedRuns:
         self._unprotected.clear()
         if created:
             names = ", ".join(map(str, created))
-            ctx.ui.notify(
-                f"A test run created {names}, which runs commands later. Look at it before you go"
-                " on.",
-                "warning",
-            )
+            warning = f"A test run created {names}, which runs commands later. Look at it before"
+            warning += " you go on."
+            if ctx.has_ui:
+                ctx.ui.notify(warning, "warning")
+            else:  # printed by ``-p``, which shows no notifications
+                self._pi.warn(warning)
             yield f"[{names} is protected: the user was informed that it was created.]"

@@ -197,11 +197,12 @@ class Sandbox:
         for path in created:
             del self._unprotected[path]
         names = ", ".join(map(str, created))
-        ctx.ui.notify(
-            f"A sandboxed command created {names}, which runs commands later. Look at it"
-            " before you go on.",
-            "warning",
-        )
+        warning = f"A sandboxed command created {names}, which runs commands later. Look at it"
+        warning += " before you go on."
+        if ctx.has_ui:
+            ctx.ui.notify(warning, "warning")
+        else:  # printed by ``-p``, which shows no notifications
+            self._pi.warn(warning)
         note = Text(text=f"[{names} is protected: the user was informed that it was created.]")
         return ToolResultAnswer(content=(*event.content, note))
 
