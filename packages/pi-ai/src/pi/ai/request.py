@@ -31,6 +31,20 @@ OnResponse: TypeAlias = Callable[[int, Mapping[str, str], Model], Awaitable[None
 """Called with status and headers of the response before its body is read."""
 
 
+class TokenIds(Record):
+    """The tokens of a request and its answer, as the server counts them."""
+
+    response_id: str
+    prompt: list[int]
+    completion: list[int]
+    logprobs: list[float]
+    """Of the tokens of the answer; empty if the server sent none."""
+
+
+OnTokenIds: TypeAlias = Callable[[TokenIds], None]
+"""Called at the end of an answer with token ids; see the compat flag ``returnTokenIds``."""
+
+
 class StreamOptions(Record):
     """Options of a request; every field is optional."""
 
@@ -66,6 +80,7 @@ class StreamOptions(Record):
     """
     on_payload: OnPayload | None = None
     on_response: OnResponse | None = None
+    on_token_ids: OnTokenIds | None = None
 
 
 class Access(Record):

@@ -25,6 +25,7 @@ COMPAT_FLAGS: Mapping[str, Kind] = {
             *("allowEmptySignature", "forceAdaptiveThinking", "requiresAssistantAfterToolResult"),
             *("requiresNonNullAssistantContent", "requiresReasoningContentOnAssistantMessages"),
             *("requiresThinkingAsText", "requiresToolResultName", "requiresToolsWithToolHistory"),
+            "returnTokenIds",
             *("sendImageOptInHeader", "sendSessionAffinityHeaders", "supportsAdditionalTools"),
             *("supportsCacheControlOnTools", "supportsDeveloperRole"),
             *("supportsEagerToolInputStreaming", "supportsExplicitPromptCacheMode"),

@@ -31,6 +31,10 @@ TOOL_REJECTED = "tool_schema_rejected"
 """The request succeeded only after a tool was left out."""
 
 
+TOKEN_IDS_REJECTED = "token_ids_rejected"
+"""The request succeeded only without asking for token ids."""
+
+
 class Repairs(Record):
     """The parts that are left out of a request because the server rejected them."""
 
@@ -40,12 +44,15 @@ class Repairs(Record):
     """Strictness of tools."""
     tools: frozenset[str] = frozenset()
     """Tools with schemas that the server does not support."""
+    token_ids: bool = False
+    """The request for token ids."""
 
     def __or__(self, more: Repairs) -> Repairs:
         return Repairs(
             thinking=self.thinking or more.thinking,
             strict=self.strict or more.strict,
             tools=self.tools | more.tools,
+            token_ids=self.token_ids or more.token_ids,
         )
 
 
@@ -54,7 +61,9 @@ NO_REPAIRS = Repairs()
 
 def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
     """Return the note that ``repair`` was made after ``refusal``."""
-    if repair.thinking:
+    if repair.token_ids:
+        kind = TOKEN_IDS_REJECTED
+    elif repair.thinking:
         kind = THINKING_REJECTED
     else:
         kind = STRICT_REJECTED if repair.strict else TOOL_REJECTED
@@ -63,11 +72,18 @@ def repair_note(repair: Repairs, refusal: ProviderError, now_ms: int) -> Json:
 
 def refuses_strict(messages: Iterable[Message], model: Model, repairs: Repairs) -> bool:
     """Whether the server has rejected strict tools now or on an earlier turn."""
-    if repairs.strict:
-        return True
+    return repairs.strict or _was_noted(messages, model, STRICT_REJECTED)
+
+
+def refuses_token_ids(messages: Iterable[Message], model: Model, repairs: Repairs) -> bool:
+    """Whether the server has refused to return token ids now or on an earlier turn."""
+    return repairs.token_ids or _was_noted(messages, model, TOKEN_IDS_REJECTED)
+
+
+def _was_noted(messages: Iterable[Message], model: Model, kind: str) -> bool:
     # Hardly any answer has a note, and a long conversation is searched for each request.
     noted = [m for m in messages if isinstance(m, AssistantMessage) and m.diagnostics]
-    return any(_has_note(message, model, STRICT_REJECTED) for message in noted)
+    return any(_has_note(message, model, kind) for message in noted)
 
 
 def without_thinking(answer: AssistantMessage) -> AssistantMessage:

@@ -22,6 +22,7 @@ from pi.coding.export.transcript import Transcript, read_transcript
 from pi.coding.session.entries import MessageEntry
 from pi.coding.session.log import SessionLog
 from pi.coding.session.opening import read_session
+from pi.coding.session.token_ids import read_token_ids
 from pi.version import __version__
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def _trajectory(
         ],
         version=__version__,
         trajectory_id=id,
+        token_ids=read_token_ids(session_file),
         children=children,
     )
     return to_trajectory(branch, pictures)

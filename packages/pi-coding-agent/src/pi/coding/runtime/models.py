@@ -21,7 +21,7 @@ from pi.ai.models.custom import CustomModels, read_custom_models
 from pi.ai.models.model import Model
 from pi.ai.plan_limits import plan_limits
 from pi.ai.providers.rows import BUILT_IN
-from pi.ai.request import OnResponse, StreamOptions, Transport
+from pi.ai.request import OnResponse, StreamOptions, TokenIds, Transport
 from pi.ai.transcript import conversation
 from pi.base.errors import PiError
 from pi.base.files import FileAccessError, read_if_exists
@@ -30,6 +30,7 @@ from pi.coding.extension_host.dormant import ExtensionContributions
 from pi.coding.models.registry import ModelRegistry
 from pi.coding.runtime.live import LiveSession
 from pi.coding.runtime.machine import Machine
+from pi.coding.session.token_ids import TokenIdFile
 from pi.coding.settings.settings import Settings
 from pi.coding.settings.values import Milliseconds, Values
 
@@ -134,6 +135,7 @@ class ModelClient:
         self._settings = settings
         self._core: LiveSession | None = None
         self._api_key: tuple[str, str] | None = None
+        self._token_ids: TokenIdFile | None = None
         self._owned = registry is None
         self.registry = registry or discover_models(machine, cwd, values=values, storage=storage)
 
@@ -193,7 +195,17 @@ class ModelClient:
             session_id=options.session_id or (session.log.header.id if session else None),
             api_key=options.api_key or self._key_for(model),
             on_response=self._noting_limits(options.on_response),
+            on_token_ids=options.on_token_ids or self._store_token_ids,
         )
+
+    def _store_token_ids(self, ids: TokenIds) -> None:
+        """Store the token ids that a server returned; it does so only if a model asks for them."""
+        file = None if self._core is None else self._core.log.file
+        if file is None:
+            return
+        if self._token_ids is None or self._token_ids.session_file != file:
+            self._token_ids = TokenIdFile(file)
+        self._token_ids.append(ids)
 
     def _noting_limits(self, first: OnResponse | None) -> OnResponse:
         """Return a hook that stores the plan limits of a response, after calling ``first``."""

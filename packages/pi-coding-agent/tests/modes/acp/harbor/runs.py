@@ -65,6 +65,8 @@ class Reply(Record):
     cached: int = 0
     output: int = 10
     status: int = 200
+    ids: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """Token ids of the prompt and the answer, for a server that returns them."""
 
 
 class Run(Record):
@@ -241,6 +243,8 @@ def _response(status: int, body: bytes, kind: str = "text/event-stream") -> byte
 
 
 def _events(reply: Reply) -> Iterator[bytes]:
+    if reply.ids[1]:
+        yield from _tokens(*reply.ids)
     if reply.thinking:
         yield _event({"delta": {"reasoning_content": reply.thinking}})
     middle = len(reply.text) // 2
@@ -255,6 +259,15 @@ def _events(reply: Reply) -> Iterator[bytes]:
         yield _event({"delta": {"tool_calls": [rest]}})
     yield _event({"delta": {}, "finish_reason": _finish(reply)}, usage=_usage(reply))
     yield b"data: [DONE]\n\n"
+
+
+def _tokens(prompt: tuple[int, ...], completion: tuple[int, ...]) -> Iterator[bytes]:
+    """As vLLM sends them: the prompt with the first chunk, the answer in parts."""
+    id = {"id": f"chatcmpl-{len(prompt)}"}
+    yield _event({"delta": {"role": "assistant"}}, prompt_token_ids=prompt, **id)
+    for token in completion:
+        logprobs = {"content": [{"token": "x", "logprob": -token / 1000}]}
+        yield _event({"delta": {}, "token_ids": [token], "logprobs": logprobs}, **id)
 
 
 def _usage(reply: Reply) -> Json:
@@ -293,7 +306,7 @@ def _completion(reply: Reply) -> Json:
 
 
 def _event(choice: Json, **fields: Any) -> bytes:
-    data = {"id": "chatcmpl-1", "choices": [{"index": 0, "finish_reason": None, **choice}]}
+    data: Json = {"id": "chatcmpl-1", "choices": [{"index": 0, "finish_reason": None, **choice}]}
     return b"data: %b\n\n" % json.dumps(data | fields).encode()
 
 

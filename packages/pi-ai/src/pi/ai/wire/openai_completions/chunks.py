@@ -36,6 +36,8 @@ class ChunkChoice(msgspec.Struct, gc=False):
     finish_reason: Any = None
     usage: Any = None
     error: Any = None
+    token_ids: Any = None
+    logprobs: Any = None
 
 
 class Chunk(msgspec.Struct, gc=False):
@@ -52,6 +54,7 @@ class FirstChunk(Chunk, gc=False):
     id: Any = None
     model: Any = None
     service_tier: Any = None
+    prompt_token_ids: Any = None
 
 
 _OPENINGS = msgspec.json.Decoder(FirstChunk)

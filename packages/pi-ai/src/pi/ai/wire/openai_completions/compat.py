@@ -72,6 +72,8 @@ class Compat(Record):
     """``auto`` sends a key only to OpenAI, and with long retention."""
     supports_long_cache_retention: bool = True
     vllm_priority: int | None = None
+    return_token_ids: bool = False
+    """Ask for the ids and log-probabilities of all tokens, as vLLM returns them."""
 
     @property
     def budget_field(self) -> BudgetField | None:

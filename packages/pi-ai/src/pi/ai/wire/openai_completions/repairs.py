@@ -12,6 +12,7 @@ from pi.ai.wire_support.repairs import (
     Repairs,
 )
 
+TOKEN_IDS_FIELD = "return_token_ids"
 _REFUSED_THOUGHT = r"(?i)signature|thinking|reasoning"
 
 
@@ -22,6 +23,9 @@ def next_repair(refusal: BadRequest, payload: Json) -> Repairs | None:
     """
     if re.search(_REFUSED_THOUGHT, refusal.message) and _has_proofs(payload):
         return Repairs(thinking=True)
+    # Servers name what they do not know in many ways, so that any other refusal is a reason.
+    if payload.get(TOKEN_IDS_FIELD):
+        return Repairs(token_ids=True)
     strict = any(_is_strict(tool) for tool in payload.get("tools") or ())
     return Repairs(strict=True) if strict else None
 

@@ -24,7 +24,7 @@ from pi.ai.transcript import final_tools, fold
 from pi.ai.wire.openai_completions.caching import affinity_headers, cache_fields, mark_breakpoints
 from pi.ai.wire.openai_completions.compat import Compat, compat_of
 from pi.ai.wire.openai_completions.history import History
-from pi.ai.wire.openai_completions.repairs import next_repair
+from pi.ai.wire.openai_completions.repairs import TOKEN_IDS_FIELD, next_repair
 from pi.ai.wire.openai_completions.thinking import thinking_fields
 from pi.ai.wire.openai_completions.tools import (
     ToolForms,
@@ -38,6 +38,7 @@ from pi.ai.wire_support.repairs import (
     NO_REPAIRS,
     Repairs,
     refuses_strict,
+    refuses_token_ids,
     send_with_repairs,
     without_refused_thoughts,
 )
@@ -114,6 +115,8 @@ def encode(call: Call, repairs: Repairs = NO_REPAIRS, *, compat: Compat | None =
     payload |= thinking_fields(call, compat)
     payload |= cache_fields(call, compat)
     mark_breakpoints(payload, call, compat)
+    if compat.return_token_ids and not refuses_token_ids(rest, call.model, repairs):
+        payload |= {TOKEN_IDS_FIELD: True, "logprobs": True}
     return payload | call.sampling
 
 

@@ -28,6 +28,7 @@ from pi.ai.wire.openai_completions.compat import OPENAI_HOST, compat_of
 from pi.ai.wire.openai_completions.finish_reasons import complete_reason, failure, no_output_room
 from pi.ai.wire.openai_completions.reasoning_details import ReasoningDetails, thinking_delta
 from pi.ai.wire.openai_completions.think_tags import ThinkTags
+from pi.ai.wire.openai_completions.token_ids import TokenIdCollector
 from pi.ai.wire.openai_completions.usage import parse_usage
 from pi.ai.wire_support.sse import ServerEvent
 from pi.base.records import UNREADABLE
@@ -62,6 +63,7 @@ class ChatDecoder:
         """Text of the last events, which contained nothing else."""
         self._decode: Callable[[bytes], Chunk | None] = decode_first
         self._reason: str | None = None
+        self._tokens = TokenIdCollector()
 
     def feed(self, events: Iterable[ServerEvent]) -> None:
         """Decode events up to the last one of the response."""
@@ -92,13 +94,21 @@ class ChatDecoder:
             return
         if type(chunk) is FirstChunk:
             self._name(chunk)
+            self._tokens.add_prompt(chunk.prompt_token_ids)
         if chunk.error or chunk.choices is None:
             self._look_for_error(data)
         for choice in chunk.choices or ():
             if choice is not None:
                 if choice.delta is not None:
                     self._delta(choice.delta)
-                if choice.finish_reason or choice.usage or choice.error or choice.message:
+                if (
+                    choice.finish_reason
+                    or choice.usage
+                    or choice.error
+                    or choice.message
+                    or choice.token_ids
+                    or choice.logprobs
+                ):
                     self._choice(choice)
         if chunk.usage is not None:
             self._record_usage(chunk.usage)
@@ -155,6 +165,7 @@ class ChatDecoder:
 
     def _choice(self, choice: ChunkChoice) -> None:
         """Handle the fields of a choice beside its delta."""
+        self._tokens.add(choice.token_ids, choice.logprobs)
         if choice.message is not None and choice.delta is None and self._builder.empty:
             self._delta(choice.message)  # servers that send the whole response at the end
         if choice.error:
@@ -226,6 +237,8 @@ class ChatDecoder:
         if builder.empty and (lack := no_output_room(self._call, reason, builder.usage)):
             raise lack
         self.finished = True
+        if (listener := self._call.options.on_token_ids) is not None:
+            self._tokens.report(builder.response_id, listener)
         builder.finish(reason)
 
     def _flush(self) -> None:

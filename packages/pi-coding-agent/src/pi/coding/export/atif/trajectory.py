@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UnsetType, field
 
 from pi.ai.messages import (
     AssistantMessage,
@@ -28,6 +28,7 @@ from pi.ai.messages import (
     UserMessage,
     blocks,
 )
+from pi.ai.request import TokenIds
 from pi.ai.transcript import final_tools, render
 from pi.base.records import Record
 from pi.coding.session.entries import (
@@ -67,6 +68,8 @@ class Branch(Record):
     version: str
     """The version of pi."""
     trajectory_id: str = ""
+    token_ids: Mapping[str, TokenIds] = field(default_factory=dict)
+    """The token ids that were stored, by response."""
     children: Sequence[Json] = ()
     """The trajectories of sub-agents; their ids end with the id of the agent."""
 
@@ -216,6 +219,13 @@ class _Steps:
             step["reasoning_effort"] = message.thinking_level
         step["llm_call_count"] = 1
         step["metrics"] = _metrics(message.usage)
+        if (ids := self._branch.token_ids.get(str(message.response_id))) is not None:
+            step["metrics"] |= {
+                "prompt_token_ids": ids.prompt,
+                "completion_token_ids": ids.completion,
+            }
+            if ids.logprobs:
+                step["metrics"]["logprobs"] = ids.logprobs
         if message.tool_calls:
             step["tool_calls"] = [
                 {
