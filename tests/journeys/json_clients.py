@@ -112,7 +112,7 @@ class RpcClient(JsonLines):
     def request(self, command: str, /, **fields: Any) -> Any:
         """Send a command that succeeds; return its data."""
         response = self.ask(command, **fields)
-        assert response["success"], response
+        assert response["success"], json.dumps(response)
         return response.get("data")
 
     def prompts(self, text: str, **fields: Any) -> list[Json]:
