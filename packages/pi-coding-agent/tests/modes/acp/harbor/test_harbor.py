@@ -117,6 +117,7 @@ async def test_a_run_loses_nothing(tmp_path: Path, pytestconfig: pytest.Config) 
             problems = [f"not in the script: {row}" for row in models.unknown]
             models.unknown.clear()
             problems += [f"not requested: {marker}" for marker in models.left]
+            problems += [f"did not run: {name}" for name in failed_tools(home)]
             problems += [f"acp: {problem}" for problem in acp_differences(report, home)]
             native = await harbor.ask("pi", logs=str(home.logs))
             problems += [f"pi: {problem}" for problem in pi_differences(native, home)]
@@ -248,6 +249,14 @@ def total(home: RunHome, *, agents: bool) -> tuple[int, int, int, float]:
     prompt = sum(usage["input"] for usage in found) + cached + written
     output = sum(usage["output"] for usage in found)
     return prompt, cached, output, round(sum(usage["cost"]["total"] for usage in found), 9)
+
+
+def failed_tools(home: RunHome) -> Iterator[str]:
+    """The tools that a script cannot have meant to fail."""
+    for message in messages(home, "toolResult"):
+        name = message["toolName"]
+        if message["isError"] and (name.startswith("mcp__") or name in ("task", "twice", "edit")):
+            yield f"{name}: {text_of(message['content'])[:200]}"
 
 
 # Comparison ---------------------------------------------------------------------------------------
