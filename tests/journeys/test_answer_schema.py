@@ -44,6 +44,40 @@ def test_an_answer_is_repaired_once(journey: Journey, wrong: str) -> None:
     assert len(journey.model.requests) == 2
 
 
+@pytest.mark.parametrize("wrong", ['{"size": NaN}', '{"size": 1e999}', "[" * 100_000])
+def test_what_json_does_not_have_is_repaired(journey: Journey, wrong: str) -> None:
+    write_schema(journey, {"type": "object", "properties": {"size": {"type": "number"}}})
+    journey.model.says(wrong, '{"size": 1}')
+    ended = journey.pi("--json-schema", "schema.json", "-p", "How large?")
+
+    assert (ended.code, ended.out) == (0, '{"size": 1}\n')
+
+
+def test_the_users_addition_to_the_prompt_stays(journey: Journey) -> None:
+    write_schema(journey)
+    (journey.home.agent_dir / "APPEND_SYSTEM.md").write_text("Speak like a pirate.")
+    journey.model.says('{"files": []}')
+    journey.pi("--json-schema", "schema.json", "-p", "Which files?")
+
+    system = str(journey.model.last["messages"][0]["content"])
+    assert "Speak like a pirate." in system
+    assert "matches this JSON Schema" in system
+
+
+def test_sub_agents_answer_as_usual(journey: Journey) -> None:
+    write_schema(journey)
+    journey.home.use_settings(task={"enabled": True})
+    task = {"agent": "task", "name": "finder", "task": "LOOK-AROUND"}
+    journey.model.calls("task", **task)
+    journey.model.calls("yield", data="done")
+    journey.model.says('{"files": []}')
+    ended = journey.pi("--json-schema", "schema.json", "--tools", "read,task", "-p", "Which files?")
+
+    systems = [str(request["messages"][0]["content"]) for request in journey.model.requests]
+    assert ["matches this JSON Schema" in system for system in systems] == [True, False, True]
+    assert ended.out == '{"files": []}\n'
+
+
 @pytest.mark.parametrize("mode", [("-p",), ("--mode", "json")])
 def test_an_answer_that_never_matches_has_an_exit_code_of_its_own(
     journey: Journey, mode: tuple[str, ...]

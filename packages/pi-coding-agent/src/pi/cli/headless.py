@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from pi.ai.models.model import Model
 from pi.base.errors import PiError
 from pi.base.files import expand_home
-from pi.base.records import replace
 from pi.cli.arguments import Arguments, Mode, UsageError
 from pi.cli.crashes import redact_crash
 from pi.cli.first_prompt import AttachedFiles, build_prompts
@@ -26,7 +25,7 @@ from pi.coding.extension_host.errors import ExtensionFailed
 from pi.coding.port.results import NoModel
 from pi.coding.runtime.assemble import AssembledSession, assemble
 from pi.coding.runtime.machine import Machine
-from pi.coding.runtime.options import SessionOptions, SessionOverrides
+from pi.coding.runtime.options import SessionOverrides
 from pi.coding.runtime.session_places import session_dir_from_environ
 from pi.coding.session.errors import NoMatchingSession
 from pi.modes.headless import PrintUI, PromptInput, report_failures, run_json, run_print
@@ -86,9 +85,6 @@ async def _run(
     if mode != "rpc" and not arguments.unresolved_words and "resume" not in arguments.options:
         _check_prompts(prompts)  # before a session is opened, where possible
     schema = _answer_schema(arguments, cwd)
-    options = session_options(arguments)
-    if schema is not None:
-        options = _with_instruction(options, schema)
     choice = SessionResolver(
         arguments, host.environ, agent_dir=host.agent_dir, confirm=_confirm_fork
     )
@@ -99,6 +95,7 @@ async def _run(
         persistent="no_session" not in arguments.options,
         headless=mode in ("print", "json") or "headless" in arguments.options,
         policies=() if schema is None else (schema,),
+        prompt_sections={} if schema is None else {"answer_schema": schema.instruction},
         mode=_EXTENSION_MODES.get(mode, "print"),
         last_resort=partial(_embedded_model, host)
         if mode == "print" and needs_session and _is_on_terminal()
@@ -107,7 +104,7 @@ async def _run(
         on_stall=_name_stalled,
     )
     with phase("session:open"):
-        built = await assemble(cwd, host, options, parts)
+        built = await assemble(cwd, host, session_options(arguments), parts)
     if needs_session:
         _print_notes(built, verbose="verbose" in arguments.options)
     redact = partial(built.session.extensions.redacted, sink="log")
@@ -145,12 +142,6 @@ def _answer_schema(arguments: Arguments, cwd: Path) -> AnswerSchema | None:
     from pi.modes.answer_schema import AnswerSchema  # deferred: few runs have a schema
 
     return AnswerSchema.of_file(cwd / expand_home(file))
-
-
-def _with_instruction(options: SessionOptions, schema: AnswerSchema) -> SessionOptions:
-    resources = options.resources
-    appended = (*resources.append_system_prompt, schema.instruction)
-    return replace(options, resources=replace(resources, append_system_prompt=appended))
 
 
 async def _prompt_builder(

@@ -94,7 +94,8 @@ class AnswerSchema(Policy):
     def _check(self, text: str) -> None:
         try:
             value = json.loads(_unfenced(text))
-        except ValueError as error:
+            json.dumps(value, allow_nan=False)  # ``loads`` accepts NaN, and 1e999 as infinity
+        except (ValueError, RecursionError) as error:
             self.problem = f"It is not JSON: {error}."
             return
         try:

@@ -222,6 +222,7 @@ def build_session(bootstrap: Bootstrap, core: LiveSession) -> AgentSession:
         command_output=CommandOutput(core, lambda: bootstrap.hosting.ui),
         whole_prompt=_whole_prompt(bootstrap),
         headless=bootstrap.overrides.headless,
+        own_sections=bootstrap.overrides.prompt_sections,
     )
     compaction = CompactionControl(core, compactor, prompts, live_compaction)
     idle_compaction = IdleCompaction(compactor, live_compaction, busy=core.has_background_work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -130,6 +130,8 @@ class SessionOverrides(Record):
     """Replaces the system prompt; nothing is added."""
     headless: bool = False
     """Whether no user can answer; the system prompt says so."""
+    prompt_sections: Mapping[str, str] = field(default_factory=dict)
+    """Further sections of the system prompt, of this session alone: sub-agents do not get them."""
     open_log: OpenLog = new_session
     reads_log: bool = False
     """Whether ``open_log`` reads a stored session; then it is called in a thread."""

@@ -106,6 +106,7 @@ class PromptRunner:
         command_output: CommandOutput,
         whole_prompt: str | None = None,
         headless: bool = False,
+        own_sections: Mapping[str, str] | None = None,
     ) -> None:
         self.gate = PromptGate()
         """Holds back prompts of users, not those of extensions."""
@@ -121,6 +122,7 @@ class PromptRunner:
         self._whole_prompt = whole_prompt
         """Replaces all sections, if an embedding program passes its own prompt."""
         self._headless = headless
+        self._own_sections = own_sections or {}
         self.handed_off: HandedOff | None = None
         """The last hand-off."""
 
@@ -479,7 +481,7 @@ class PromptRunner:
             files=resources.prompt_files,
             context=resources.context.files,
             skills=tuple(skill.skill for skill in resources.skills),
-            extra=core.extensions.sections(),
+            extra={**core.extensions.sections(), **self._own_sections},
         )
 
     def _sections(self, parts: PromptParts) -> dict[str, str]:
