@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -13,9 +12,6 @@ from pi.base.errors import PiError
 from pi.base.files import expand_home, read_regular
 from pi.base.formats import BadFormat, Document, parse_front_matter
 from pi.base.records import Record
-
-log = logging.getLogger(__name__)
-
 
 Warn: TypeAlias = Callable[[str], None]
 """Receives a warning with the path of a resource that was not used, and the reason."""
@@ -82,10 +78,6 @@ Admits: TypeAlias = Callable[[Path, Place], bool]
 def admit_all(path: Path, location: Place) -> bool:
     """Admit every resource."""
     return True
-
-
-# Files in unreadable folders count as missing: a locked folder must not prevent pi from starting.
-# The functions use ``os.path``, because the methods of ``Path`` raise for such files.
 
 
 MAX_FILE_BYTES = 1_000_000

@@ -10,6 +10,8 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
+# Files in unreadable folders count as missing: a locked folder must not prevent pi from starting.
+# The functions use ``os.path``, because the methods of ``Path`` raise for such files.
 
 MAX_ENTRIES = 10_000
 """Maximum entries of one folder that are read."""
