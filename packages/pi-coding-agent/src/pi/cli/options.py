@@ -141,7 +141,7 @@ _SESSION = (
     value(
         "--export",
         "in [out]",
-        "export a session file as a web page and exit",
+        "export a session file and exit; the name of out sets the form",
         group=SESSION,
         kind="pair",
         completes="file",

@@ -188,7 +188,7 @@ BUILT_IN: tuple[CommandRow, ...] = (
     _row("tree", "", "go to another point of the session", "session.tree"),
     _row("thinking", "[level]", "choose the thinking level", "models.thinking", complete=_levels),
     _row("scoped-models", "", "choose the models to cycle through", "models.scoped_models"),
-    _row("export", "[path]", "export as .html, .jsonl, .md or .txt", "sharing.export"),
+    _row("export", "[path]", "export as .html, .jsonl, .md, .txt or .atif.json", "sharing.export"),
     _row(
         "import",
         "<path or agent>",
