@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from pi.ai.builder import MessageBuilder
-from pi.ai.errors import BadRequest
+from pi.ai.errors import BadRequest, ProviderError
 from pi.ai.event_stream import EventStream
 from pi.ai.http.client import HttpClient
 from pi.ai.messages import AssistantMessage, Json, Message
@@ -17,6 +17,7 @@ from pi.ai.request import Access, Call, StreamOptions
 from pi.ai.wire.anthropic_messages import answer
 from pi.ai.wire.anthropic_messages.threads import BETA
 from pi.ai.wire_support.exchange import Services
+from pi.base.records import replace
 from pi.base.testing import FakeClock
 from tests.ai.http.raw_server import Peer, ok, raw_server
 from tests.ai.wire.anthropic_messages.talk import model, result, system, tool, user
@@ -85,6 +86,8 @@ async def server(*answers: bytes, compat: Json = ON) -> AsyncIterator[tuple[Ask,
                 options=StreamOptions(session_id=session),
                 access=Access(api_key="KEY"),
             )
+            if session:  # as the provider does
+                call = replace(call, kept=services.kept.of(session, call.model.api))
             stream = EventStream(
                 MessageBuilder(call.model, now_ms=clock.now_ms()),
                 lambda builder, flush: answer(call, builder, flush, services),
@@ -134,6 +137,23 @@ async def test_a_thread_is_created_and_continued_with_the_new_messages_only() ->
     ]
     assert bodies[1]["messages"][0]["content"][0]["type"] == "tool_result"
     assert "go on" in str(bodies[2]["messages"])
+
+
+async def test_a_thread_is_continued_after_a_failed_request() -> None:
+    failed = b"HTTP/1.1 500 Broken\r\nContent-Length: 0\r\n\r\n"
+    answers = [text(f"msg_{number}") for number in range(4)]
+    talk: list[Message] = [START]
+    async with server(*answers[:3], failed, answers[3]) as (ask, bodies):
+        for number in range(3):
+            talk += [user(f"question {number}")]
+            talk += [await ask(*talk)]
+        talk += [user("question 3")]
+        with pytest.raises(ProviderError):
+            await ask(*talk)
+        await ask(*talk)
+
+    assert summary(bodies[3:]) == [(following("msg_2"), 1, False, True)] * 2
+    assert "question 3" in str(bodies[4]["messages"])
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,10 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
     """
     call = await with_identity(call, services)
     compat = compat_of(call)
+    in_thread = uses_threads(call, compat)
+    if in_thread:
+        # A thread compares all messages with those that the server has: as values, not as bytes.
+        call = replace(call, kept=None)
     if (level := provider_level(plan_thinking(call, compat), compat)) is not None:
         builder.thinking_level = level
 
@@ -93,6 +97,6 @@ async def answer(call: Call, builder: MessageBuilder, flush: Flush, services: Se
         builder,
         services.clock,
         encode=encoded,
-        deliver=deliver_in_thread if uses_threads(call, compat) else deliver,
+        deliver=deliver_in_thread if in_thread else deliver,
         next_repair=next_repair,
     )
