@@ -17,14 +17,6 @@ from pi.coding.session.writing import SESSIONS, SUFFIX, session_directory
 log = logging.getLogger(__name__)
 
 
-# They are read without decoding the conversation. Nearly every line is recognised by its prefix;
-# only the header, the first user message, names and unusual lines are decoded.
-
-
-# It caches summaries in one file of the agent's directory. A row is valid while its file has the
-# same size and time; an index that is damaged, outdated or missing is rebuilt silently.
-
-
 READERS = 8
 """Files read concurrently: enough for a slow disk, below usual file limits."""
 

@@ -1,4 +1,8 @@
-"""The index of the catalog: files that have not changed are not read again."""
+"""The index of the catalog: files that have not changed are not read again.
+
+It has the summaries in one file of the agent's directory. A row is valid while its file has the
+same size and time; an index that is damaged, outdated or missing is rebuilt silently.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from pi.base.records import UNREADABLE, Record
 from pi.coding.session.summaries import SessionSummary
 
 log = logging.getLogger(__name__)
-
 
 FILE_NAME = "session-index.json"
 

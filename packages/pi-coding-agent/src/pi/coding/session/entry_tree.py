@@ -112,13 +112,11 @@ class EntryTree:
 
     def add(self, outline: Outline) -> int:
         """Append an entry to its parent, if that exists; returns its position."""
-        known_parent = not outline.parent_id or outline.parent_id in self._links.places
-        if not known_parent and outline.parent_id in self:  # reads the earlier entries
-            known_parent = True
+        parent_id = outline.parent_id or ""
+        parent = self.place(parent_id) if parent_id in self else _NONE  # may read earlier entries
         with self._lock:
             links = self._links
             position = links.first + len(links.outlines)
-            parent = links.places.get(outline.parent_id or "", _NONE)
             links.outlines.append(outline)
             links.parents.append(parent)
             links.places[outline.id] = position

@@ -1,4 +1,8 @@
-"""Summaries of sessions, read from the beginning of their files."""
+"""Summaries of sessions.
+
+Files are read without decoding the conversation. Nearly every line is recognised by its prefix;
+only the header, the first user message, names and unusual lines are decoded.
+"""
 
 from __future__ import annotations
 
