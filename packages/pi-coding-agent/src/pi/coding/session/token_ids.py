@@ -18,8 +18,9 @@ from pi.ai.request import TokenIds
 from pi.base.errors import PiError
 from pi.base.files import private_directory
 from pi.base.json_lines import encode_line
-from pi.base.records import Record
+from pi.base.records import UNREADABLE, Record
 from pi.coding.blobs.artifacts import artifact_directory
+from pi.coding.session.writing import is_torn
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +58,9 @@ class TokenIdFile:
         folder = artifact_directory(self.session_file)
         try:
             private_directory(folder)
-            with (folder / FILE).open("ab") as file:
-                file.write(encode_line(msgspec.to_builtins(row)))
+            with (folder / FILE).open("a+b") as file:
+                start = b"\n" if is_torn(file.fileno()) else b""  # a crash has cut the last row
+                file.write(start + encode_line(msgspec.to_builtins(row)))
         except (OSError, PiError) as error:
             log.warning("token ids were not stored in %s: %s", folder, error)
             return
@@ -66,18 +68,26 @@ class TokenIdFile:
 
 
 def read_token_ids(session_file: Path) -> dict[str, TokenIds]:
-    """Return the stored token ids by response; the part of a row that was cut is left out."""
+    """Return the stored token ids by response.
+
+    A row that a crash has cut is left out, and with it the rows that build on it.
+    """
     try:
         lines = (artifact_directory(session_file) / FILE).read_bytes().splitlines()
     except OSError:
         return {}
     ids: dict[str, TokenIds] = {}
     last: list[int] = []
+    is_known = True
     for line in lines:
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except msgspec.DecodeError:
-            break
+        except UNREADABLE:
+            is_known = False
+            continue
+        is_known = is_known or not row.shared  # each process begins with a whole row
+        if not is_known:
+            continue
         prompt = [*last[: row.shared], *row.prompt]
         ids[row.id] = TokenIds(
             response_id=row.id, prompt=prompt, completion=row.completion, logprobs=row.logprobs

@@ -245,7 +245,7 @@ class SessionWriter:
         try:
             if self._file is None or not os.path.samestat(os.fstat(fd), self._file):
                 raise FileAccessError(f"{self.path} was replaced by another program")
-            start = b"\n" if _is_torn(fd) else b""
+            start = b"\n" if is_torn(fd) else b""
             while self._waiting:
                 _write_all(fd, start + self._file_form(self._waiting[0]))
                 start = b""
@@ -267,8 +267,8 @@ def _write_all(fd: int, data: bytes) -> None:
         raise
 
 
-def _is_torn(fd: int) -> bool:
-    """Whether the last line of the file is incomplete: it has no LF."""
+def is_torn(fd: int) -> bool:
+    """Whether the last line of an open file is incomplete: it has no LF."""
     if os.lseek(fd, 0, os.SEEK_END) == 0:
         return False
     os.lseek(fd, -1, os.SEEK_END)
