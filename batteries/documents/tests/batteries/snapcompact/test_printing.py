@@ -10,11 +10,18 @@ from PIL import Image as Pictures
 
 from pi.agent.compaction.budget import CompactionItem
 from pi.ai.models.model import Model
+from pi.ai.providers.rows import BUILT_IN
 from pi.batteries.snapcompact.archive import Earlier, limits, plan
 from pi.batteries.snapcompact.font import HEIGHT, NEW_LINE, UNKNOWN, glyph, printable
 from pi.batteries.snapcompact.frames import FramePage, draw, paginate
 from pi.batteries.snapcompact.history import MAX_RESULT, Piece, pieces, shorten
-from pi.batteries.snapcompact.shapes import FINE_WIDTH, SHAPES, frame_budget, shape_for
+from pi.batteries.snapcompact.shapes import (
+    FINE_WIDTH,
+    MAX_FRAMES,
+    SHAPES,
+    frame_budget,
+    shape_for,
+)
 from pi.extension import AssistantMessage, Image, Text, ToolCall, ToolResultMessage, UserMessage
 
 SMALL = SHAPES["6x12-bw"]
@@ -220,3 +227,19 @@ def test_an_archive_fits_half_of_the_threshold() -> None:
     assert tight is not None
     assert tight.frames * shape.largest_tokens + tight.tail_characters // 4 <= 9_000
     assert limits(shape, budget=8, threshold=4_000, facts_tokens=0, earlier=Earlier()) is None
+
+
+def test_the_providers_with_the_larger_budget_exist() -> None:
+    roomy = {provider.id for provider in BUILT_IN if frame_budget(provider.id) == MAX_FRAMES}
+
+    assert roomy == {
+        "amazon-bedrock",
+        "anthropic",
+        "azure",
+        "github-copilot",
+        "google",
+        "google-vertex",
+        "openai",
+        "openai-codex",
+        "openrouter",
+    }

@@ -113,7 +113,7 @@ _KNOWN = frozenset(
     {
         "amazon-bedrock",
         "anthropic",
-        "azure-openai-responses",
+        "azure",
         "github-copilot",
         "google",
         "google-vertex",
