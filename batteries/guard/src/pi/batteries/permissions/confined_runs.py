@@ -177,7 +177,7 @@ class ConfinedRuns:
         run = self._runs.get((event.tool_call_id, str(event.input.get("command"))))
         if run is None:
             return None
-        notes = [*self._report_created(ctx)]
+        notes = [*self._report_created()]
         text = "".join(block.text for block in event.content if isinstance(block, Text))
         if event.is_error and _STOPPED.search(text):
             self._outgrown.add(run.grants)
@@ -186,15 +186,12 @@ class ConfinedRuns:
             return None
         return ToolResultAnswer(content=(*event.content, *(Text(text=note) for note in notes)))
 
-    def _report_created(self, ctx: ExtensionContext) -> Iterator[str]:
+    def _report_created(self) -> Iterator[str]:
         created = [path for path in self._unprotected if path.exists()]
         self._unprotected.clear()
         if created:
             names = ", ".join(map(str, created))
             warning = f"A test run created {names}, which runs commands later. Look at it before"
             warning += " you go on."
-            if ctx.has_ui:
-                ctx.ui.notify(warning, "warning")
-            else:  # printed by ``-p``, which shows no notifications
-                self._pi.warn(warning)
+            self._pi.warn(warning, kind="warning")
             yield f"[{names} is protected: the user was informed that it was created.]"

@@ -199,10 +199,7 @@ class Sandbox:
         names = ", ".join(map(str, created))
         warning = f"A sandboxed command created {names}, which runs commands later. Look at it"
         warning += " before you go on."
-        if ctx.has_ui:
-            ctx.ui.notify(warning, "warning")
-        else:  # printed by ``-p``, which shows no notifications
-            self._pi.warn(warning)
+        self._pi.warn(warning, kind="warning")
         note = Text(text=f"[{names} is protected: the user was informed that it was created.]")
         return ToolResultAnswer(content=(*event.content, note))
 
