@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pi.batteries.mcp import formats
-from pi.batteries.mcp.arguments import USAGE, parse_added, with_timeout, without_flags
+from pi.batteries.mcp.arguments import (
+    LOCAL,
+    USAGE,
+    parse_added,
+    with_timeout,
+    without_flags,
+)
 from pi.batteries.mcp.definitions import Configured
 from pi.batteries.mcp.protocol import McpError
 from pi.batteries.mcp.resources import listing
@@ -58,7 +64,6 @@ WORDS = (
     "notifications",
     "log",
 )
-LOCAL = ("-l", "--local")
 LOGIN_SECONDS = 300.0
 
 

@@ -40,7 +40,8 @@ _FIELDS = {
 _PAIRS = {"--env": "env", "--header": "headers"}
 _BEARER = "--bearer-token-env-var"
 _OPTIONS = frozenset({*_OAUTH, *_FIELDS, *_PAIRS, _BEARER})
-_LOCAL = ("-l", "--local")
+LOCAL = ("-l", "--local")
+"""The options of ``/mcp`` for the file of the project."""
 _ADDRESS = ("http://", "https://")
 
 
@@ -67,7 +68,7 @@ def parse_added(tokens: Sequence[str]) -> Added:
         if word == "--" or (targets and not targets[0].startswith(_ADDRESS)):
             targets += [*([] if word == "--" else [word]), *rest]
             break
-        if word in _LOCAL:
+        if word in LOCAL:
             is_local = True
         elif option in _OPTIONS:
             if not equals and not rest:
