@@ -6,6 +6,7 @@ from base64 import b64encode
 
 from pi.agent.events import AgentSettled, AgentStart, MessageEnd
 from pi.ai.messages import AssistantMessage
+from pi.coding.compaction.events import CompactionEnd, CompactionStart
 from pi.modes.interactive.status.program_status import ProgramStatus
 from pi.tui.desktop import ASK_PROGRAM_STATUS
 from pi.tui.input.reports import ProgramStatusSupport, parse_reply
@@ -68,6 +69,24 @@ def test_runs_are_working_done_failed_or_cancelled() -> None:
         f"state=error:app=pi:msg={encoded('400: broken')}",
         f"state=working:app=pi:msg={encoded('a talk')}",
         f"state=idle:app=pi:msg={encoded('a talk')}",
+    ]
+
+
+def test_a_compaction_is_done_unless_a_run_goes_on() -> None:
+    terminal = Terminal(PI_PROGRAM_STATUS="1")
+    status = terminal.status
+    status.handle_event(AgentStart())
+    status.handle_event(CompactionStart(reason="threshold"))
+    status.handle_event(CompactionEnd(reason="threshold"))
+    assert terminal.reports == ["state=working:app=pi"]
+
+    status.handle_event(AgentSettled(aborted=False))
+    status.handle_event(CompactionStart(reason="manual"))
+    status.handle_event(CompactionEnd(reason="manual"))
+    assert terminal.reports[1:] == [
+        "state=done:app=pi",
+        "state=working:app=pi",
+        "state=done:app=pi",
     ]
 
 

@@ -26,6 +26,7 @@ class ProgramStatus:
         self._setting = environ.get(VARIABLE, "")
         self._is_supported = self._setting == "1"
         self._state: ProgramState = "idle"
+        self._is_running = False
         self._error = ""
         self._session = ""
         self._blocked: list[str] = []
@@ -51,14 +52,16 @@ class ProgramStatus:
         """Handle a session event."""
         match event:
             case AgentStart() | CompactionStart():
+                self._is_running |= isinstance(event, AgentStart)
                 self._state, self._error = "working", ""
             case MessageEnd(message=AssistantMessage() as answer):
                 failed = answer.stop_reason == "error"
                 self._error = _explain(answer) if failed else ""
                 return
             case AgentSettled(aborted=aborted):
+                self._is_running = False
                 self._state = "idle" if aborted else "error" if self._error else "done"
-            case CompactionEnd():
+            case CompactionEnd() if not self._is_running:  # otherwise the run goes on
                 self._state = "done"
             case _:
                 return
