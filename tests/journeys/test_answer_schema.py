@@ -121,6 +121,32 @@ def test_a_failed_request_is_no_mismatch(journey: Journey) -> None:
     assert "does not match" not in ended.err
 
 
+STOPPING = """
+from pi.extension import Policy, StopRun
+
+class Stopping(Policy):
+    async def after_tool(self, call, result):
+        raise StopRun("Enough.")
+
+def extension(pi):
+    pi.add_policy(Stopping())
+"""
+
+
+@pytest.mark.parametrize("mode", [("-p",), ("--mode", "json")])
+def test_a_run_that_was_stopped_before_its_answer_is_a_mismatch(
+    journey: Journey, mode: tuple[str, ...]
+) -> None:
+    write_schema(journey)
+    extension = journey.home.write_work("stopping.py", STOPPING)
+    journey.model.calls("bash", command="true")
+    options = ("-e", str(extension), "--json-schema", "schema.json")
+    ended = journey.pi(*options, *mode, "Which files?")
+
+    assert ended.code == 5
+    assert "Enough." in ended.err
+
+
 def test_other_modes_refuse_the_option(journey: Journey) -> None:
     write_schema(journey)
     for mode in (("--mode", "rpc"), ("--mode", "acp")):

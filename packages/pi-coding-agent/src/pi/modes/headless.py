@@ -238,19 +238,20 @@ async def run_print(
         decision = await send_prompts(port, prompts)
     finally:
         end()
-    if (code := port.extensions.exit_code) is not None:
-        return code
+    if (requested := port.extensions.exit_code) is not None:
+        return requested
+    code = result.exit_code(decision)
     if result.failure is not None:
         report(result.explained(result.stopped(decision)))
     elif (reason := result.stopped(decision)) is not None:
         report(reason)
+        code = code or mismatch_code(schema, report)
     elif schema is not None:
-        if code := mismatch_code(schema, report):
-            return code
-        output.write(f"{schema.output}\n".encode("utf-8", "replace"))
+        if (code := mismatch_code(schema, report)) == 0:
+            output.write(f"{schema.output}\n".encode("utf-8", "replace"))
     elif result.answer is not None:
         _print_answer(result.answer, output, report)
-    return result.exit_code(decision) or int(bool(failed))
+    return code or int(bool(failed))
 
 
 def _print_answer(answer: AssistantMessage, output: Output, report: Callable[[str], None]) -> None:
