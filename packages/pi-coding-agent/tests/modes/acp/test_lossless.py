@@ -268,6 +268,31 @@ async def test_a_steering_message_reaches_the_running_turn_once(
         assert str(users).count("Use the other file") == 1
 
 
+async def test_a_steering_message_that_failed_is_no_delivered_one(tmp_path: Path) -> None:
+    slow = calls_several(("bash", {"command": "echo started; sleep 1"}))
+    async with editing(tmp_path, slow, says("done")) as editor:
+        extensions = editor.peer.replay_home.agent_dir / "extensions"
+        extensions.mkdir(exist_ok=True)
+        (extensions / "hello.py").write_text(
+            "def extension(pi):\n    pi.register_command('hello', lambda args, ctx: None)\n"
+        )
+        session = await editor.open()
+        prompt = await editor.start("session/prompt", sessionId=session, prompt=text_blocks("Go"))
+        await editor.until(lambda: "in_progress" in str(editor.updates))
+        refused = [
+            await editor.ask(
+                "session/steering",
+                sessionId=session,
+                prompt=text_blocks("/hello"),
+                messageId="m1",
+            )
+            for _ in range(2)
+        ]
+        await editor.answer(prompt)
+
+    assert ["cannot be queued" in str(answer.get("error")) for answer in refused] == [True, True]
+
+
 @pytest.mark.parametrize(("status", "kind"), [(503, "model_transport"), (400, None)])
 async def test_a_failed_prompt_says_whether_the_provider_was_down(
     tmp_path: Path, status: int, kind: str | None

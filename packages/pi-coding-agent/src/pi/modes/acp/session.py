@@ -149,7 +149,7 @@ class AcpSession:
         """Whether a command runs that the user did not type."""
         self._answer: AssistantMessage | None = None
         self._steered: set[str] = set()
-        """Ids of the steering messages that were delivered."""
+        """Ids of the steering messages that were delivered, or are being delivered."""
         self._compactions = 0
         self._used = 0
         """The last known size of the context; it is unknown after a compaction."""
@@ -237,9 +237,13 @@ class AcpSession:
         if not self._prompting or self.port.runs.idle:
             return {"outcome": "promptRequired", "reason": "noRunningTurn"}
         if message_id is None or message_id not in self._steered:
-            if message_id is not None:
+            if message_id is not None:  # remembered first: it may be repeated meanwhile
                 self._steered.add(message_id)
-            await self.port.prompts.steer(prompt.text, prompt.images, source="rpc")
+            try:
+                await self.port.prompts.steer(prompt.text, prompt.images, source="rpc")
+            except BaseException:
+                self._steered.discard(message_id or "")
+                raise
         return {"outcome": "injected"}
 
     async def _run(self, prompt: PromptInput) -> Next | None:
