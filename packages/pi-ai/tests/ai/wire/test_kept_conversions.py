@@ -278,6 +278,27 @@ def test_a_message_is_converted_once(api: str) -> None:
     assert [a is b for a, b in zip(first[:3], second, strict=False)] == [True] * 3
 
 
+def test_a_kept_beginning_does_not_end_before_an_answer_that_is_not_sent() -> None:
+    compat = {"requiresAssistantAfterToolResult": True}
+    model = replace(MODELS["openai-completions"][0], compat=compat)
+    author: dict[str, Any] = {"api": model.api, "provider": model.provider, "model": model.id}
+    talk: list[Message] = [
+        UserMessage(content="look"),
+        AssistantMessage(content=(ToolCall(id="c", name="peek", arguments={}),), **author),
+        ToolResultMessage(tool_call_id="c", tool_name="peek", content=(Text(text="seen"),)),
+        AssistantMessage(content=(Thinking(thinking="hm"),), **author),
+        UserMessage(content="go on"),
+        AssistantMessage(content=(Text(text="done"),), **author),
+        UserMessage(content="thanks"),
+    ]
+    kept = KeptConversions()
+
+    for end in (1, 3, 5, 5, 7, 7):
+        call = Call(model=model, messages=tuple(talk[:end]))
+        body = json_bytes(encode_completions(replace(call, kept=kept)))
+        assert body == json_bytes(encode_completions(call))
+
+
 def test_messages_that_need_no_change_stay_the_same_objects() -> None:
     (model, *_) = MODELS["openai-completions"]
     call = ToolCall(id="a", name="peek", arguments={})

@@ -92,14 +92,19 @@ class History:
                 self._kept.keep("chat", Beginning(settings, (), encoded))
             else:
                 encoded, start = known.made, known.length
-                if (cut := last_answer(prepared, self._model)) > start:
+                cut = last_answer(prepared, self._model)
+                if cut > start and self._is_sent(prepared[cut]):
                     encoded = [*encoded, *map(as_bytes, self._encode(prepared[start:cut]))]
                     start = cut
                     self._kept.keep("chat", Beginning(settings, prepared[: cut + 1], encoded))
         return [*self._system(prompt), *encoded, *self._encode(prepared[start:])]
 
+    def _is_sent(self, message: Message) -> bool:
+        # An answer of thinking alone is left out. What follows it depends on what was before.
+        return isinstance(message, AssistantMessage) and bool(self._assistant(message))
+
     def _encode(self, messages: Sequence[Message]) -> list[Json]:
-        """Return messages that begin with an answer, or with the conversation."""
+        """Return messages that begin with an answer that is sent, or with the conversation."""
         encoded: list[Json] = []
         images: list[Image] = []
         for message in messages:
