@@ -60,6 +60,17 @@ def test_parameters_behind_a_reference_are_found_also_circular_ones() -> None:
     assert names("colour", tree, a_tool("other")) == ["paint"]
 
 
+def test_a_schema_that_refers_to_itself_many_times_is_read_once() -> None:
+    fields = {f"colour{number}": {"$ref": "#/$defs/node"} for number in range(30)}
+    params = {
+        "type": "object",
+        "properties": {"root": {"$ref": "#/$defs/node"}},
+        "$defs": {"node": {"type": "object", "properties": fields}},
+    }
+    tree = make_tool(name="paint", description="Paints.", params=params, run=lambda p, ctx: "")
+    assert names("colour", tree, a_tool("other")) == ["paint"]  # 30 ** 8 words if not
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -109,24 +109,29 @@ def _words_of_tool(tool: AgentTool) -> Counter[str]:
     words = Counter(words_of(f"{tool.label} {tool.description}"))
     for word in words_of(tool.name):
         words[word] += NAME_WEIGHT
-    words.update(_words_of_schema(tool.parameters, tool.parameters, 0))
+    words.update(_words_of_schema(tool.parameters, tool.parameters, 0, set()))
     return words
 
 
-def _words_of_schema(schema: Any, root: Json, depth: int) -> Iterator[str]:
-    """Yield the names and descriptions of properties, also of those behind a local ``$ref``."""
+def _words_of_schema(schema: Any, root: Json, depth: int, resolved: set[str]) -> Iterator[str]:
+    """Yield the names and descriptions of properties, also of those behind a local ``$ref``.
+
+    ``resolved`` has the references that were followed: each is followed once, because schemas that
+    refer to themselves several times would take for ever.
+    """
     if not isinstance(schema, dict) or depth > MAX_SCHEMA_DEPTH:
         return
     match schema.get("$ref"):
-        case str() as reference if reference.startswith("#/"):
+        case str() as reference if reference.startswith("#/") and reference not in resolved:
+            resolved.add(reference)
             target: Any = root
             for part in reference[2:].split("/"):
                 target = target.get(part) if isinstance(target, dict) else None
-            yield from _words_of_schema(target, root, depth + 1)
+            yield from _words_of_schema(target, root, depth + 1, resolved)
     properties = schema.get("properties")
     for name, value in (properties if isinstance(properties, dict) else {}).items():
         yield from words_of(name)
         if isinstance(value, dict) and isinstance(text := value.get("description"), str):
             yield from words_of(text)
-        yield from _words_of_schema(value, root, depth + 1)
-    yield from _words_of_schema(schema.get("items"), root, depth + 1)
+        yield from _words_of_schema(value, root, depth + 1, resolved)
+    yield from _words_of_schema(schema.get("items"), root, depth + 1, resolved)
