@@ -51,7 +51,7 @@ def test_a_sub_agent_reads_no_denied_file(
     journey.model.script(
         Answer(calls=(("task", task),)),
         Answer(calls=attempts),
-        Answer(calls=(("submit", {"result": "done"}),)),
+        Answer(calls=(("yield", {"data": "done"}),)),
     )
 
     journey.pi("--tools", "read,bash,write,task", "-p", "go")
