@@ -167,6 +167,24 @@ async def test_a_request_that_overflows_the_context_is_retried_with_less_text() 
     assert third == question("history", "b" * 150_000, previous="one")
 
 
+@pytest.mark.behaviour("summary-request-fits")
+async def test_a_long_answer_leaves_room_for_more_tokens_than_estimated() -> None:
+    model = replace(MODEL, context_window=32_000, max_tokens=32_000)
+
+    class Strict(ScriptedAsk):
+        """Refuses a request whose prompt and answer could be longer than the window."""
+
+        async def __call__(self, request: SummaryRequest) -> AssistantMessage:
+            tokens = (len(SYSTEM) + len(prompt(request))) // 2  # as in a dump of hexadecimal digits
+            if tokens + request.max_tokens > model.context_window:
+                return OVERFLOW
+            return await super().__call__(request)
+
+    ask = Strict(says("the notes"))
+
+    assert await summariser(ask, model).notes(["0f" * 30_000], "history") == "the notes"
+
+
 @pytest.mark.parametrize("answer", [OVERFLOW, says("fine")])
 async def test_a_text_that_cannot_fit_raises_too_large(answer: AssistantMessage) -> None:
     tiny = replace(MODEL, context_window=MODEL.context_window if answer is OVERFLOW else 1000)

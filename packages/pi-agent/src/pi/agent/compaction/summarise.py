@@ -221,6 +221,7 @@ class Summariser:
         desired = max(SMALLEST_ANSWER, settings.reserve_tokens // 2)
         self._answer = min(desired, model.max_tokens, self._window // 8)
         """Room that is left for the answer. It may be longer where the conversation is short."""
+        self._room_for_error = min(ROOM_FOR_ERROR, self._window // 16)
         self.usage = Usage()
 
     async def notes(
@@ -277,7 +278,7 @@ class Summariser:
             self._window
             - 2 * self._answer  # a second attempt may be twice as long
             - self._window // 4  # for the previous summary
-            - min(ROOM_FOR_ERROR, self._window // 16)
+            - self._room_for_error
         )
         return tokens * BYTES_PER_TOKEN - fixed
 
@@ -303,7 +304,9 @@ class Summariser:
         self, prompt: str, answer_tokens: int, most_tokens: int | None
     ) -> tuple[str, CompactionFailed | None]:
         """Return the summary in one response, and the error if it cannot be used."""
-        free = self._window - (size(SYSTEM) + size(prompt)) // BYTES_PER_TOKEN
+        # Servers refuse a request whose prompt and longest answer exceed the window together.
+        prompt_tokens = (size(SYSTEM) + size(prompt)) // BYTES_PER_TOKEN
+        free = self._window - prompt_tokens - self._room_for_error
         request = SummaryRequest(
             context=Context(system_prompt=SYSTEM, messages=(UserMessage(content=prompt),)),
             max_tokens=min(max(answer_tokens, free), self._largest_answer),
