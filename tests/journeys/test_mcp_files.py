@@ -131,3 +131,11 @@ def test_the_client_is_switched_off_and_on(
     ended = journey.pi("-p", "hi", *arguments)
     assert (ended.code, ended.err) == (0, "")
     assert mcp_tools(journey) == (["mcp__sky__weather"] if is_used else [])
+
+
+def test_nothing_runs_without_a_bundled_extension_that_is_named(journey: Journey) -> None:
+    ended = journey.pi("-e", "builtin:permision", "-p", "hi")
+
+    assert ended.code == 1
+    assert "There is no bundled extension permision.\nDid you mean permissions?" in ended.err
+    assert not journey.model.requests

@@ -22,6 +22,7 @@ from pi.coding.extension_host.discovery.manifest import (
     Manifest,
     active_gates,
 )
+from pi.coding.extension_host.errors import ExtensionError
 from pi.coding.other_agents import project_paths
 from pi.coding.resources.discovery import Selection
 from pi.coding.resources.sources import Place, read_text
@@ -104,7 +105,12 @@ class ExtensionSources:
                 manifest = replace(bundled[name].declared(), activate=("startup",))
                 yield replace(bundled[name], manifest=manifest, rank="explicit")
             elif name not in NOT_SEPARATE:
-                self.warn(f"There is no bundled extension {name}.")
+                from pi.base.fuzzy import did_you_mean  # lazy: for a mistyped name only
+
+                # As for a file: a run without the extension would do something else.
+                raise ExtensionError(
+                    f"There is no bundled extension {name}.", hint=did_you_mean(name, bundled)
+                )
 
     def recommended(self) -> Json:
         """Return the settings of ``batteries: "recommended"``.
