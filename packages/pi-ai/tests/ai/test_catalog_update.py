@@ -180,6 +180,20 @@ async def test_in_the_background_it_runs_once_a_day_and_runs_no_command(tmp_path
     assert not marker.exists()
 
 
+async def test_in_the_background_the_facts_of_a_key_from_a_command_are_kept(tmp_path: Path) -> None:
+    listed = {"data": [{"id": DEFAULT, "max_input_tokens": 900}]}
+    async with site({"/v1/models?limit=1000": listed}) as server:
+        fixture = Fixture(tmp_path, server.url, key="!echo K")
+        await fixture.run("providers")
+        await fixture.clock.advance(2 * EVERY_MS / 1000)
+        update = CatalogUpdate(fixture.models, fixture.path, sources=("providers",))
+        await update.run_if_due(fixture.models.services())
+        await fixture.models.close()
+
+    assert len(server.asked) == 1
+    assert fixture.window() == 900
+
+
 async def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     fixture = Fixture(tmp_path)
     (tmp_path / "bad.json").write_text("{")

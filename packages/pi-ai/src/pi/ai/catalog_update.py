@@ -149,8 +149,10 @@ class CatalogUpdate:
         """Yield the sources that an entry of the setting means."""
         if name == PROVIDERS:
             for row in rows.values():
-                if self._can_list(row, runs_commands=runs_commands):
-                    yield _Source(f"{PROVIDERS}:{row.id}", partial(self._of, row, services))
+                if self._can_list(row):
+                    may_ask = runs_commands or not self._models.runs_command(row.id)
+                    ask = partial(self._of, row, services) if may_ask else _not_asked
+                    yield _Source(f"{PROVIDERS}:{row.id}", ask)
         elif name in PUBLIC:
             url, read = PUBLIC[name]
             yield _Source(name, partial(self._from_url, url, read, rows, services))
@@ -159,14 +161,14 @@ class CatalogUpdate:
         else:
             yield _Source(name, partial(self._from_file, name, rows))
 
-    def _can_list(self, row: Provider, *, runs_commands: bool) -> bool:
+    def _can_list(self, row: Provider) -> bool:
         # A provider without bundled models is asked whenever the models are listed.
         if self._offline or not bundled_models(row.catalog or row.id):
             return False
-        models, default = self._models, self._default_of(row)
+        default = self._default_of(row)
         if default is None or list_path(default) is None:
             return False
-        return models.is_available(row.id) and (runs_commands or not models.runs_command(row.id))
+        return self._models.is_available(row.id)
 
     async def _of(self, row: Provider, services: Services) -> Stated:
         model = self._default_of(row)
@@ -220,6 +222,11 @@ class CatalogUpdate:
 class _Source(Record, kw_only=False):
     name: str
     ask: Callable[[], Awaitable[Stated]]
+
+
+async def _not_asked() -> Stated:
+    """Fail, as a source that does not answer: its facts are kept."""
+    raise BadSource("its key is the output of a command")
 
 
 async def _answered(source: _Source) -> Stated | str:
