@@ -83,7 +83,7 @@ SYSTEM = SystemMessage(
 CALLS = answer(
     Thinking(thinking="Hm."),
     Text(text="I look."),
-    ToolCall(id="c1", name="read", arguments={"path": "a"}),
+    ToolCall(id="c1", name="read", arguments={"path": "a", "of": {"type": "image", "path": "b"}}),
     ToolCall(id="c2", name="task", arguments={}),
 )
 NESTED = NestedCalls(calls=(NestedCall(id="c1/1", name="ls", status="ok"),), complete=True)

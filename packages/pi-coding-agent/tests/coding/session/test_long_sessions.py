@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi.ai.messages import SystemMessage, Tool
+from pi.base.clock import IdFactory
 from pi.base.records import replace
 from pi.coding.session.context import build_session_context
 from pi.coding.session.counts import EntryCounts
@@ -28,7 +29,13 @@ from pi.coding.session.entries import (
     ThinkingLevelChange,
 )
 from pi.coding.session.log import SessionLog
-from pi.coding.session.opening import SessionLocation, new_session, open_session
+from pi.coding.session.opening import (
+    SessionLocation,
+    _store_index,
+    new_session,
+    open_session,
+    read_session,
+)
 from pi.coding.session.tool_selection import recorded_tools
 from pi.coding.session.views import tree_json
 from tests.coding.session.random_sessions import Append, Move, drafts, numbers, play, steps
@@ -300,6 +307,14 @@ def test_an_index_that_cannot_be_written_is_not_needed(tmp_path: Path) -> None:
     (tmp_path / "indexes").write_text("a file")
 
     check(path)
+
+
+def test_a_file_that_is_removed_before_its_index_is_written_is_no_error(tmp_path: Path) -> None:
+    content = read_session(long_session(tmp_path), IdFactory())
+    log = SessionLog(content, IdFactory())
+    lines, gone = content.lines, tmp_path / "gone.jsonl"
+
+    assert not _store_index(log, content, lines, lines, gone, indexed(tmp_path))
 
 
 def test_an_index_is_private(tmp_path: Path) -> None:

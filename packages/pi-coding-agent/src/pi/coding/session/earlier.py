@@ -330,8 +330,9 @@ def remove_old(folder: Path, before: float) -> None:
     """Remove indexes that were written before a time: their sessions are no longer used."""
     with suppress(OSError):
         for file in folder.iterdir():
-            if file.stat().st_mtime < before:
-                file.unlink()
+            with suppress(OSError):  # another process may remove it
+                if file.stat().st_mtime < before:
+                    file.unlink()
 
 
 def sample(path: Path, end: int) -> int:

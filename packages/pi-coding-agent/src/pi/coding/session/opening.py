@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -245,7 +246,7 @@ def _store_index(
     from pi.coding.session.indexing import store_index
 
     now = location.stamps.clock.now_ms() / 1000
-    with collection_paused():
+    with collection_paused(), suppress(OSError):  # an index is never needed
         return store_index(
             log,
             content,
@@ -257,6 +258,7 @@ def _store_index(
             min_bytes=least,
             shown=location.read_entries,
         )
+    return False
 
 
 def _size(path: Path) -> int:

@@ -25,7 +25,7 @@ class TokenIdCollector:
         if ids and _are_numbers(ids):
             self._completion += ids
         rows = logprobs.get("content") if isinstance(logprobs, dict) else None
-        for row in rows or ():
+        for row in rows if isinstance(rows, list) else ():
             value = row.get("logprob") if isinstance(row, dict) else None
             if isinstance(value, int | float):
                 self._logprobs.append(value)

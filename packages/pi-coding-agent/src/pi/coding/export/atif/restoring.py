@@ -77,7 +77,7 @@ def _session(document: Json, folder: Path, stamps: IdFactory) -> bytes:
 
 def _with_pictures(value: Any, folder: Path) -> Any:
     match value:
-        case {"type": "image", "path": str(path), **others}:
+        case {"type": "image", "pictureFile": str(path), **others}:
             return {"type": "image", "data": _picture(path, folder), **others}
         case dict():
             return {key: _with_pictures(member, folder) for key, member in value.items()}

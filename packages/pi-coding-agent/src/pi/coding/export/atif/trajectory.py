@@ -308,7 +308,7 @@ class _Steps:
                 path = self._pictures.add(data, mime_type)
                 if path is None:
                     return value
-                return {"type": "image", "path": path, "mimeType": mime_type, **others}
+                return {"type": "image", "pictureFile": path, "mimeType": mime_type, **others}
             case dict():
                 return {key: self._without_pictures(member) for key, member in value.items()}
             case list() | tuple():
