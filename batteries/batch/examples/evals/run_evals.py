@@ -56,8 +56,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run the tasks of this folder.")
     parser.add_argument("--model", default=SCRIPTED)
     parser.add_argument("--output", type=Path, default=Path("results"))
-    given, options = parser.parse_known_args()
-    rows = run(given.model, given.output, options)
+    arguments, options = parser.parse_known_args()
+    rows = run(arguments.model, arguments.output, options)
     total, cost, passed = 0, 0.0, 0
     for row in rows:
         usage = row["usage"]

@@ -39,28 +39,28 @@ class Conversions:
     def of(self, message: M, convert: Callable[[M], T], details: object = None) -> T:
         """Return ``convert(message)``, which also depends on the settings and ``details``."""
         key = id(message)
-        known = self._before.get(key)
-        if known is None or known[0] is not message or known[1] != details:
-            known = (message, details, convert(message))
-        self.values[key] = known
-        value: T = known[2]
+        cached = self._before.get(key)
+        if cached is None or cached[0] is not message or cached[1] != details:
+            cached = (message, details, convert(message))
+        self.values[key] = cached
+        value: T = cached[2]
         return value
 
 
 class Beginning(NamedTuple):
-    """The beginning of a conversation up to an answer, and what was made of it.
+    """The beginning of a conversation up to an answer, and its conversion.
 
-    ``messages`` include the answer, ``made`` does not: results before it are final only because it
-    follows.
+    ``messages`` include the answer, ``converted`` does not: results before it are final only
+    because it follows.
     """
 
     settings: object
     messages: Sequence[Message]
-    made: Any
+    converted: Any
 
     @property
     def length(self) -> int:
-        """Number of messages that ``made`` covers."""
+        """Number of messages that ``converted`` covers."""
         return max(len(self.messages) - 1, 0)
 
 
@@ -78,19 +78,23 @@ class KeptConversions:
     def begin(self, kind: str, settings: object) -> Conversions:
         """Return the conversions of a new request."""
         last = self._last.get(kind)
-        known = last.values if last is not None and last.settings == settings else {}
-        self._last[kind] = conversions = Conversions(settings, known)
+        before = last.values if last is not None and last.settings == settings else {}
+        self._last[kind] = conversions = Conversions(settings, before)
         return conversions
 
     def beginning(
         self, kind: str, settings: object, messages: Sequence[Message]
     ) -> Beginning | None:
         """Return the kept beginning of ``messages``, if they begin with the same objects."""
-        known = self._beginnings.get(kind)
-        if known is None or len(known.messages) > len(messages) or known.settings != settings:
+        beginning = self._beginnings.get(kind)
+        if (
+            beginning is None
+            or len(beginning.messages) > len(messages)
+            or beginning.settings != settings
+        ):
             return None
         # Not ``==``: equal messages can have different JSON, such as 1 and 1.0.
-        return known if all(map(is_, known.messages, messages)) else None
+        return beginning if all(map(is_, beginning.messages, messages)) else None
 
     def keep(self, kind: str, beginning: Beginning) -> None:
         """Keep a beginning for the next request. Its messages and result must not change."""

@@ -2,8 +2,8 @@ import subprocess
 import sys
 
 
-def run(*words):
-    command = [sys.executable, "greet.py", *words]
+def run(*arguments):
+    command = [sys.executable, "greet.py", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -49,13 +49,13 @@ class KnownValues:
         return tuple(finished)
 
     def _values_of(self, expansion: re.Match[str]) -> Iterable[str]:
-        known = self._values.get(expansion["braced"] or expansion["name"] or "", [])
+        values = self._values.get(expansion["braced"] or expansion["name"] or "", [])
         operation = expansion["operation"] or ""
         if default := _DEFAULT.fullmatch(operation):
-            return [*(known or [UNKNOWN]), default[1]]
+            return [*(values or [UNKNOWN]), default[1]]
         if operation or expansion["indirect"]:
             return [UNKNOWN]
-        return known or [UNKNOWN]
+        return values or [UNKNOWN]
 
 
 def transforms(raw: str) -> bool:

@@ -178,8 +178,8 @@ def changes_unnamed_files(part: CommandPart) -> bool:
         return name in ("patch", "cpio") or uses_archive(part)
     if name != "git" or "--" in texts[:-1] or "--staged" in texts:
         return False
-    words = without_global_options(texts)
-    return words[:1] != [] and words[0] in _WORK_TREE and not _KEEPS_FILES.match(" ".join(words))
+    tokens = without_global_options(texts)
+    return bool(tokens) and tokens[0] in _WORK_TREE and not _KEEPS_FILES.match(" ".join(tokens))
 
 
 def has_protected_files(base_folders: BaseFolders) -> bool:

@@ -339,11 +339,11 @@ class McpCommands:
     async def _add(self, tokens: list[str], ctx: CommandContext) -> None:
         if len(tokens) < 2:
             raise McpError(USAGE)
-        local, words = [], [*tokens]
-        while words and words[0] in LOCAL:  # also before the name
-            local.append(words.pop(0))
-        name, *rest = words or [""]
-        added = parse_added([*local, *rest])
+        flags, remaining = [], [*tokens]
+        while remaining and remaining[0] in LOCAL:  # also before the name
+            flags.append(remaining.pop(0))
+        name, *arguments = remaining or [""]
+        added = parse_added([*flags, *arguments])
         parsed = formats.from_settings({name: added.definition}).servers
         if not parsed or name.startswith("-"):
             raise McpError("The name of the server is missing.", hint=USAGE)

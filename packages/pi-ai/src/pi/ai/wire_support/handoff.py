@@ -59,9 +59,9 @@ def prepare(
     """
     handoff, start = _Handoff(model, make_id), 0
     if kept is not None:
-        known = kept.beginning("prepared", model, messages)
-        if known is not None:
-            handoff, start = known.made, known.length
+        beginning = kept.beginning("prepared", model, messages)
+        if beginning is not None:
+            handoff, start = beginning.converted, beginning.length
         if (cut := last_answer(messages, model)) > start:
             handoff = handoff.copy()
             handoff.add(messages[start:cut])

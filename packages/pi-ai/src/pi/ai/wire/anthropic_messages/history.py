@@ -48,11 +48,11 @@ def encode_history(
     if kept is not None:
         first = style.efforts.first if style.efforts else None
         settings = (style.model, style.offer, first, style.allow_empty_signature)
-        known = kept.beginning("messages", settings, history)
-        if known is None:  # a single request would only pay for what it keeps
+        beginning = kept.beginning("messages", settings, history)
+        if beginning is None:  # a single request would only pay for what it keeps
             kept.keep("messages", Beginning(settings, (), writer))
         else:
-            writer, start = known.made, known.length
+            writer, start = beginning.converted, beginning.length
             if (cut := last_answer(history, style.model)) > start:
                 writer = writer.copy(style)
                 for message in history[start:cut]:

@@ -87,11 +87,11 @@ class History:
         start = 0
         if self._kept is not None:
             settings = (self._model, self._compat, self._forms.inputs, self._late_tools)
-            known = self._kept.beginning("chat", settings, prepared)
-            if known is None:  # a single request would only pay for what it keeps
+            beginning = self._kept.beginning("chat", settings, prepared)
+            if beginning is None:  # a single request would only pay for what it keeps
                 self._kept.keep("chat", Beginning(settings, (), encoded))
             else:
-                encoded, start = known.made, known.length
+                encoded, start = beginning.converted, beginning.length
                 cut = last_answer(prepared, self._model)
                 if cut > start and self._is_sent(prepared[cut]):
                     encoded = [*encoded, *map(as_bytes, self._encode(prepared[start:cut]))]

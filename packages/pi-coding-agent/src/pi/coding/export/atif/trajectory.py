@@ -85,8 +85,8 @@ class Pictures:
 
     def add(self, data: str, mime_type: str) -> str | None:
         """Return the path of a picture; ``None`` if the format cannot have it."""
-        if (known := self._paths.get((data, mime_type))) is not None:
-            return known
+        if (written := self._paths.get((data, mime_type))) is not None:
+            return written
         suffix = SUFFIXES.get(mime_type)
         try:
             content = base64.b64decode(data, validate=True)
